@@ -1,0 +1,72 @@
+"""All rules over all buckets, each finding once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dsl.diagnostic import Diagnostic, Report
+from . import rules
+from .order import Order, order
+from .round import Round
+from .rules import never_comes_back, race, too_many_streams
+from .target import Target
+
+
+def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
+    """The order of every round, in the order given. What is wrong goes to `report`, once."""
+    orders: dict[tuple, Order] = {}
+    seen: set[tuple] = set()
+    result = []
+    for round in rounds:
+        structure = round.structure()
+        if structure not in orders:
+            orders[structure] = order(round)
+        found = replace(orders[structure], round=round)  # same order, other sizes
+        result.append(found)
+        for diagnostic in attached(_findings(round, found, target)):
+            key = (diagnostic.code, diagnostic.span, diagnostic.facts)
+            if key not in seen:
+                seen.add(key)
+                report.add(diagnostic)
+    if len(orders) > 1:
+        report.add(_several_structures(rounds))
+    return result
+
+
+def _several_structures(rounds: list[Round]) -> Diagnostic:
+    """This version proves buckets that differ in sizes only; mixing others needs more rounds."""
+    first = rounds[0].structure()
+    other = next(round for round in rounds if round.structure() != first)
+    at = ", ".join(f"{name} = {size}" for name, size in other.sizes.items())
+    phase = other.phases[0]
+    message = f"at {at} the round has other phases, edges or streams than in the smallest bucket"
+    help = "this version of Plait compiles rounds whose buckets differ in sizes only"
+    return Diagnostic("PL604", message, phase.span, help=help)
+
+
+def _findings(round: Round, found: Order, target: Target) -> list[Diagnostic]:
+    findings = [finding for module in rules.MODULES for finding in module.check(round, found)]
+    return findings + too_many_streams.check(round, found, target)
+
+
+def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
+    """Findings with the races of a branch that never comes back put under that branch."""
+    branches = [f for f in findings if f.code == never_comes_back.RULE.code]
+    taken: set[int] = set()
+    result = []
+    for branch in branches:
+        stream = dict(branch.facts)["stream"]
+        races = [
+            (place, f)
+            for place, f in enumerate(findings)
+            if f.code == race.RULE.code and place not in taken and _leaves(f, stream)
+        ]
+        taken |= {place for place, _ in races}
+        result.append(replace(branch, because=tuple(f for _, f in races)))
+    rest = [f for place, f in enumerate(findings) if place not in taken and f not in branches]
+    return result + rest
+
+
+def _leaves(finding: Diagnostic, stream: str) -> bool:
+    """Whether a race is with work that the stream was still doing."""
+    return dict(finding.facts)["streams"].split(", ")[0] == stream

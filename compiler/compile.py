@@ -1,0 +1,113 @@
+"""Text to Schedule: parse, elaborate, prove, lower."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..dsl import syntax
+from ..dsl.diagnostic import Diagnostic, Report
+from ..dsl.parser import MAX_CHARACTERS, parse
+from ..dsl.settings import choose_pipeline, settings_for, variants_of
+from ..dsl.span import Source
+from ..dsl.values import Value
+from ..runtime.schedule import Digest, Schedule
+from .check import check
+from .elaborate import elaborate
+from .lower import lower
+from .order import Order
+from .target import load_target
+
+DEFAULT_TARGET = "cpu"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a spec is compiled for."""
+
+    pipeline: str | None = None
+    variant: str | None = None
+    settings: Mapping[str, Value | Source] | None = None
+    target: str = DEFAULT_TARGET
+    environment: Mapping[str, str] | None = None
+    """None: the process's own."""
+    capture: bool = True
+    """False: every capture takes its eager route."""
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A spec in which no rule found an error."""
+
+    source: Source
+    orders: list[Order]
+    """Of every bucket, smallest first."""
+    environment: dict[str, str | None]
+    notes: list[Diagnostic]
+
+
+def read_source(path: str | Path) -> Source:
+    """The text of a spec file, called by its base name. Raises OSError or UnicodeDecodeError."""
+    path = Path(path)
+    with path.open("rb") as file:
+        data = file.read(4 * MAX_CHARACTERS + 1)
+    return Source(path.name, data.decode("utf-8"))
+
+
+def prove(source: Source, asked: Asked) -> Proven:
+    """Raises SpecError with everything that is wrong, TargetError for a target that is not there."""
+    file = parse(source)
+    return _prove(source, file, asked)
+
+
+def prove_all(source: Source, asked: Asked) -> list[tuple[str | None, Report]]:
+    """The findings at the default settings (None) and in every variant, or in the one asked for."""
+    file = parse(source)
+    pipeline = choose_pipeline(file, asked.pipeline)
+    names: list[str | None] = [asked.variant]
+    if asked.variant is None:
+        names += [variant.name.text for variant in variants_of(file, pipeline)]
+    findings = []
+    for name in names:
+        report = Report()
+        _findings(file, pipeline, replace(asked, variant=name), report)
+        findings.append((name, report))
+    return findings
+
+
+def compile_source(source: Source, asked: Asked) -> Schedule:
+    """The Schedule of a spec. Raises SpecError or TargetError."""
+    from .. import __version__
+
+    proven = prove(source, asked)
+    target = load_target(asked.target)
+    return lower(
+        proven.orders,
+        variant=asked.variant,
+        compiler=__version__,
+        source=Digest(source.name, hashlib.sha256(source.text.encode()).hexdigest()),
+        target=Digest(target.name, target.sha256),
+        environment=proven.environment,
+    )
+
+
+def _prove(source: Source, file: syntax.File, asked: Asked) -> Proven:
+    report = Report()
+    pipeline = choose_pipeline(file, asked.pipeline)
+    orders, environment = _findings(file, pipeline, asked, report)
+    report.stop_on_errors()
+    return Proven(source, orders, environment, report.diagnostics)
+
+
+def _findings(
+    file: syntax.File, pipeline: syntax.Pipeline, asked: Asked, report: Report
+) -> tuple[list[Order], dict[str, str | None]]:
+    environment = os.environ if asked.environment is None else asked.environment
+    settings = settings_for(file, pipeline, asked.variant, asked.settings, environment)
+    rounds = elaborate(pipeline, settings, report, asked.capture)
+    if report.errors:  # names and sizes first: rules would only repeat them
+        return [], settings.read
+    return check(rounds, load_target(asked.target), report), settings.read

@@ -1,0 +1,188 @@
+"""Pairs of accesses that meet in memory, and those of them that nothing orders: the races.
+
+An access lasts from when memory may first be touched to when it surely is no longer:
+
+- an eager phase: its own run; of an `on host` buffer: from its issue, as the host's side of a copy
+  reads or pins the memory when it is issued
+- a captured input that is copied in: until the capture is loaded
+- everything else a capture touches: the whole replay
+
+Between accesses of one replay only the replay's own order counts; its phases run on one stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .order import Moment, Order
+from .round import HOST, Access, Axis, Buffer, Close, Open, Phase, Round
+
+MOST_RACES = 10_000
+"""Where a spec has more, these are enough to mend it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One access of one phase in one round, with the interval it lasts."""
+
+    phase: Phase
+    access: Access
+    round: int
+    item: int
+    begin: tuple[int, ...]
+    """What is surely over when the interval begins, by coordinate."""
+    end: Moment
+    from_issue: bool = False
+    """Whether the interval begins when the host issues the phase."""
+    loads: bool = False
+    """Whether the interval ends when the capture has copied it in."""
+
+    def meets(self, other: Touch, buffers: tuple[Buffer, ...]) -> bool:
+        """Whether the two touch the same memory and one of them writes it."""
+        if not (self.access.writes or other.access.writes):
+            return False
+        copies = buffers[self.access.buffer].copies
+        if (self.slot - other.slot) % copies:
+            return False
+        return regions_meet(self.access.region, other.access.region)
+
+    @property
+    def slot(self) -> int:
+        return self.round - self.access.rounds_back
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    earlier: Touch
+    """Issued first. A run may still be in it when the later one begins."""
+    later: Touch
+
+    @property
+    def buffer(self) -> int:
+        return self.later.access.buffer
+
+    @property
+    def distance(self) -> int:
+        """Rounds from the earlier to the later."""
+        return self.later.round - self.earlier.round
+
+    @property
+    def waits_on_host(self) -> bool:
+        """Whether only the host can wait for the earlier in time."""
+        return self.later.phase.stream == HOST or self.later.from_issue
+
+
+def regions_meet(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
+    if a is None or b is None:
+        return True
+    return all(_axes_meet(one, other) for one, other in zip(a, b, strict=True))
+
+
+def _axes_meet(a: Axis, b: Axis) -> bool:
+    if a is None or b is None:
+        return True
+    (first, last), (start, stop) = bounds(a), bounds(b)
+    return first < stop and start < last
+
+
+def bounds(axis: tuple[int, int] | int) -> tuple[int, int]:
+    """From and up to, not including."""
+    return axis if isinstance(axis, tuple) else (axis, axis + 1)
+
+
+def static_in(round: Round, capture: int) -> set[int]:
+    """Buffers whose address is baked into the graph: declared so, or carried and written by it."""
+    written = {
+        access.buffer
+        for phase in round.phases
+        if phase.capture == capture
+        for access in phase.accesses
+        if access.writes
+    }
+    return {
+        number
+        for number, buffer in enumerate(round.buffers)
+        if buffer.static or (buffer.carried and number in written)
+    }
+
+
+def copied_in(round: Round, capture: int) -> list[tuple[int, int]]:
+    """What a capture takes in: buffers and how many rounds back, in the order they are read.
+
+    These are read before the capture itself writes them, and the graph does not hold their address.
+    """
+    static = static_in(round, capture)
+    written: set[int] = set()
+    inputs: list[tuple[int, int]] = []
+    for phase in round.phases:
+        if phase.capture != capture:
+            continue
+        for access in phase.accesses:
+            key = (access.buffer, access.rounds_back)
+            if _is_input(access, static, written) and key not in inputs:
+                inputs.append(key)
+        written |= {access.buffer for access in phase.accesses if access.writes}
+    return inputs
+
+
+def _is_input(access: Access, static: set[int], written: set[int]) -> bool:
+    own = access.buffer in written and access.rounds_back == 0
+    return access.reads and access.buffer not in static and not own
+
+
+def races(order: Order) -> list[Race]:
+    """Every pair that meets without an order, the nearest rounds of it, by text."""
+    found: dict[tuple[int, int, int], Race] = {}
+    behind: dict[tuple[int, int, bool], list[Touch]] = {}
+    width = len(order.round.streams)
+    buffers = order.round.buffers
+    for touch in _touches(order):
+        number = touch.access.buffer
+        for coordinate in range(width):
+            known = touch.begin[coordinate]
+            for loads in (False, True):
+                # Each list ends things in order, so the first one known to be over ends the search.
+                for earlier in reversed(behind.get((number, coordinate, loads), ())):
+                    if earlier.end.index <= known:
+                        break
+                    if _one_replay(earlier, touch) or not earlier.meets(touch, buffers):
+                        continue
+                    if len(found) < MOST_RACES:
+                        found.setdefault((earlier.item, touch.item, number), Race(earlier, touch))
+        behind.setdefault((number, touch.end.coordinate, touch.loads), []).append(touch)
+    return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
+
+
+def _one_replay(a: Touch, b: Touch) -> bool:
+    return a.round == b.round and a.phase.capture is not None and a.phase.capture == b.phase.capture
+
+
+def _touches(order: Order) -> Iterator[Touch]:
+    """Every access of every round, in issue order."""
+    round = order.round
+    static = {capture.number: static_in(round, capture.number) for capture in round.captures}
+    closes = {
+        item.capture: place for place, item in enumerate(round.items) if isinstance(item, Close)
+    }
+    for number in range(order.rounds):
+        load = None
+        written: set[int] = set()
+        for place, item in enumerate(round.items):
+            if isinstance(item, Open):
+                load, written = order.at(number, place), set()
+            if not isinstance(item, Phase):
+                continue
+            for access in item.accesses:
+                if item.capture is None:
+                    own = order.at(number, place)
+                    on_host = round.buffers[access.buffer].place == "host"
+                    by_issue = on_host and item.stream != HOST
+                    begin = own.issued if by_issue else own.known
+                    yield Touch(item, access, number, place, begin, own, from_issue=by_issue)
+                else:
+                    assert load is not None
+                    loads = _is_input(access, static[item.capture], written)
+                    end = load if loads else order.at(number, closes[item.capture])
+                    yield Touch(item, access, number, place, load.known, end, loads=loads)
+            written |= {access.buffer for access in item.accesses if access.writes}

@@ -1,0 +1,74 @@
+"""The tight mend of a race: record right after the earlier access, wait right before the later one.
+
+Any other edge that mends the race starts no earlier and ends no later, so it orders at least as
+much; the tight one costs the least overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..dsl.diagnostic import Edit, Fix
+from ..dsl.span import Span
+from .conflicts import Race
+from .round import HOST, Close, Edge, Item, Open, Round, Source
+
+MENDED = -1
+"""Number of an edge that a mend adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    edge: Edge
+    before: int
+    """The item it stands before."""
+    text: str
+    """The edge as a statement."""
+    line_of: Span
+    """The statement to write it in front of."""
+    editable: bool
+    """Whether that one edit does it: not so where the text is repeated by a `for`."""
+
+    def applied(self, round: Round) -> Round:
+        """The round with the edge in it."""
+        items = round.items[: self.before] + (self.edge,) + round.items[self.before :]
+        return replace(round, items=items)
+
+    def fix(self) -> Fix:
+        title = f"before line {self.line_of.line}, write: {self.text}"
+        if not self.editable:
+            return Fix(title)
+        source, start = self.line_of.source, self.line_of.start
+        line, column = source.place(start)
+        indent = source.line(line)[: column - 1]
+        at = Span(source, start, start)
+        return Fix(title, (Edit(at, f"{self.text}\n{indent if not indent.strip() else ''}"),))
+
+
+def tight(round: Round, race: Race) -> Mend:
+    """The edge that orders the race and as little else as can be."""
+    earlier, later = race.earlier.phase, race.later.phase
+    if earlier.capture is not None:
+        kind, number = "capture", earlier.capture
+        origin = round.captures[number].stream
+    else:
+        kind, number, origin = "phase", earlier.number, earlier.stream
+    target = HOST if race.waits_on_host else later.stream
+    before, line_of = race.later.item, later.statement
+    if later.capture is not None:
+        before = _open(round.items, before)
+        line_of = round.captures[later.capture].statement
+        target = round.captures[later.capture].stream
+    word = "join" if target == HOST or target < origin else "fork"
+    source = Source(kind, number, race.distance)  # type: ignore[arg-type]
+    edge = Edge(MENDED, word, source, target, later.span)
+    editable = not (earlier.repeated or later.repeated)
+    return Mend(edge, before, round.edge_text(edge), line_of, editable)
+
+
+def _open(items: tuple[Item, ...], inner: int) -> int:
+    """The Open around an item."""
+    while not isinstance(items[inner], Open):
+        assert not isinstance(items[inner], Close)
+        inner -= 1
+    return inner

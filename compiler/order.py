@@ -1,0 +1,191 @@
+"""Happens-before by vector clocks: what is surely over when something begins.
+
+Non-goals: ranks, run-time routes, captures with side streams. Rounds of different structure are not
+mixed here; buckets of one structure behave as one.
+
+A coordinate is a queue that ends things in order: the host (0) and every device stream. A moment is
+one entry of one: an eager phase, a capture's load, a phase inside it, a capture's end, a host phase,
+a host wait. Everything knows, for each coordinate, the newest moment that surely ended before it
+began, so "a before b" is one comparison and the whole order is O((items + edges) x streams) a round.
+
+How many rounds. Edges never go to an earlier round and are the same in every round, so a path from
+a in round r to b in round r + d runs within those rounds, and exists for every r if it does for
+one. Accesses to a buffer with k copies meet at distances d, d + k, ... with d <= k, and instances
+of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and
+decisions about an edge of distance d within 1 + d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .round import HOST, Close, Edge, Open, Phase, Round, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that ends on a queue."""
+
+    round: int
+    item: int
+    """Its place in `round.items`."""
+    coordinate: int
+    index: int
+    """Its place among everything that ends on this coordinate, over all rounds, from 1."""
+    known: tuple[int, ...]
+    """For each coordinate, the index of the newest moment over when this begins."""
+    issued: tuple[int, ...]
+    """The same for the moment the host issued it."""
+
+    def after(self, other: Moment) -> bool:
+        """Whether the other is surely over when this begins."""
+        return self.known[other.coordinate] >= other.index
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One needed cross-queue order in steady state: before `target`, on the end of `source`."""
+
+    source: int
+    target: int
+    """Items. A target that is an edge is a host wait."""
+    rounds_back: int
+    edge: int
+    """The item of the edge that asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """An edge that adds nothing: what its target waits for is over by then anyway."""
+
+    edge: int
+    target: int | None
+    source: int | None
+    """None: the stream it names was never issued anything."""
+    rounds_back: int
+
+
+@dataclass(frozen=True)
+class Order:
+    round: Round
+    rounds: int
+    moments: list[dict[int, Moment]]
+    """Of each round, by item. Edges have one only where the host waits."""
+    queues: list[list[Moment]]
+    """Of each coordinate, in the order they end: index 1 stands first."""
+    waits: tuple[Wait, ...]
+    dropped: tuple[Dropped, ...]
+
+    def at(self, round: int, item: int) -> Moment:
+        return self.moments[round][item]
+
+
+def rounds_needed(round: Round) -> int:
+    """How many rounds show every race and settle every edge."""
+    copies = max((buffer.copies for buffer in round.buffers), default=1)
+    back = max((edge.source.rounds_back for edge in round.edges), default=0)
+    return 1 + max(copies, back, 1)
+
+
+def order(round: Round, rounds: int | None = None) -> Order:
+    """The order of the round repeated, over as many rounds as are needed to see all of it."""
+    return _Builder(round, rounds or rounds_needed(round)).build()
+
+
+class _Builder:
+    def __init__(self, round: Round, rounds: int):
+        self.round = round
+        self.rounds = rounds
+        width = len(round.streams)
+        self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
+        """What is known on each coordinate after its newest moment, that one included."""
+        self.queues: list[list[Moment]] = [[] for _ in range(width)]
+        self.pending: list[list[tuple[Moment | None, int]]] = [[] for _ in range(width)]
+        """Edges whose target stream has not been issued its next item; it may come next round."""
+        self.moments: list[dict[int, Moment]] = []
+        self.items_of_phase: dict[int, int] = {}
+        self.opens: dict[int, int] = {}
+        self.closes: dict[int, int] = {}
+        for place, item in enumerate(round.items):
+            if isinstance(item, Phase):
+                self.items_of_phase[item.number] = place
+            elif isinstance(item, Open):
+                self.opens[item.capture] = place
+            elif isinstance(item, Close):
+                self.closes[item.capture] = place
+        self.waits: list[Wait] = []
+        self.dropped: list[Dropped] = []
+
+    def build(self) -> Order:
+        for number in range(self.rounds):
+            self.moments.append({})
+            # Only the last round is in steady state: what it keeps and drops is what is emitted.
+            self.settled = number == self.rounds - 1
+            for place, item in enumerate(self.round.items):
+                if isinstance(item, Edge):
+                    self.edge(number, place, item)
+                elif isinstance(item, Phase):
+                    self.moment(number, place, item.stream)
+                else:
+                    self.moment(number, place, self.round.captures[item.capture].stream)
+        waits, dropped = tuple(self.waits), tuple(self.dropped)
+        return Order(self.round, self.rounds, self.moments, self.queues, waits, dropped)
+
+    def edge(self, number: int, place: int, edge: Edge) -> None:
+        source = self.source(number, edge.source)
+        self.pending[edge.target].append((source, place))
+        if edge.target == HOST:  # the host waits at the edge's own line
+            self.moment(number, place, HOST)
+
+    def source(self, number: int, source: Source) -> Moment | None:
+        if source.kind == "stream":
+            queue = self.queues[source.number]
+            return queue[-1] if queue else None
+        item = {
+            "phase": self.items_of_phase,
+            "capture": self.closes,
+            "loaded": self.opens,
+        }[source.kind][source.number]
+        back = number - source.rounds_back
+        return self.moments[back].get(item) if back >= 0 else None
+
+    def moment(self, number: int, place: int, coordinate: int) -> None:
+        issued = self.tails[HOST]
+        known = _latest(self.tails[coordinate], issued)
+        known = self.take_pending(number, place, coordinate, known)
+        index = len(self.queues[coordinate]) + 1
+        moment = Moment(number, place, coordinate, index, known, issued)
+        self.moments[number][place] = moment
+        self.queues[coordinate].append(moment)
+        self.tails[coordinate] = (*known[:coordinate], index, *known[coordinate + 1 :])
+
+    def take_pending(
+        self, number: int, place: int, coordinate: int, known: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """Joins in what the waiting edges bring, newest source first, which keeps the fewest."""
+        pending = self.pending[coordinate]
+        if not pending:
+            return known
+        pending.sort(key=lambda one: (one[0].round, one[0].item) if one[0] else (-1, -1), reverse=True)
+        for source, edge in pending:
+            if source is None:
+                if self.settled:
+                    self.dropped.append(Dropped(edge, place, None, 0))
+                continue
+            needed = known[source.coordinate] < source.index
+            if needed:
+                after = list(source.known)
+                after[source.coordinate] = source.index
+                known = _latest(known, tuple(after))
+            if self.settled:
+                back = number - source.round
+                if needed:
+                    self.waits.append(Wait(source.item, place, back, edge))
+                else:
+                    self.dropped.append(Dropped(edge, place, source.item, back))
+        pending.clear()
+        return known
+
+
+def _latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    return a if a is b else tuple(map(max, a, b))

@@ -1,0 +1,29 @@
+"""What a round may not do: one rule a file, each its own documentation.
+
+A rule module has a `RULE` that says what it refuses and why, with a bad and a mended example, and a
+`check` that finds it in a round. Adding one means adding it to `RULES`.
+"""
+
+from __future__ import annotations
+
+from . import (
+    changed_input,
+    host_in_capture,
+    never_comes_back,
+    prev_not_kept,
+    race,
+    read_before_write,
+    too_many_streams,
+)
+from .rule import Rule
+
+MODULES = (
+    race,
+    read_before_write,
+    prev_not_kept,
+    never_comes_back,
+    host_in_capture,
+    changed_input,
+)
+"""Rules that judge a round by itself."""
+RULES: tuple[Rule, ...] = tuple(module.RULE for module in (*MODULES, too_many_streams))

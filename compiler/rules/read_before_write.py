@@ -1,0 +1,92 @@
+"""A read of something that no phase above it has written this round."""
+
+from __future__ import annotations
+
+from ...dsl.diagnostic import Diagnostic, Label
+from ..order import Order
+from ..regions import Box, box, subtract
+from ..round import Access, Phase, Round
+from .rule import Rule
+
+RULE = Rule(
+    code="PL301",
+    title="a buffer is read before it is written in the round",
+    why="""\
+Unless a buffer is `carried`, each round begins without its value: what the memory still holds is
+left from an earlier round, or from whatever shared the memory. Every entry that is read must have
+been written above, in the same round. Write it first, or say `carried` if the value is meant to
+live on from the round before.""",
+    bad="""\
+spec 1
+pipeline p {
+  stream main
+  buffer x : i64[4]
+  buffer y : i64[4]
+  phase use on main { reads x  writes y }
+  phase make on main { writes x }
+}
+""",
+    mended="""\
+spec 1
+pipeline p {
+  stream main
+  buffer x : i64[4]
+  buffer y : i64[4]
+  phase make on main { writes x }
+  phase use on main { reads x  writes y }
+}
+""",
+)
+
+
+def check(round: Round, found: Order) -> list[Diagnostic]:
+    diagnostics = []
+    written: dict[int, list[Access]] = {}
+    for phase in (item for item in round.items if isinstance(item, Phase)):
+        for access in phase.accesses:
+            buffer = round.buffers[access.buffer]
+            if not access.reads or access.rounds_back or buffer.carried or buffer.scratch:
+                continue
+            unwritten = _unwritten(round, access, written.get(access.buffer, []))
+            if unwritten is not None:
+                diagnostics.append(_diagnostic(round, phase, access, unwritten))
+        for access in phase.accesses:
+            if access.writes:
+                written.setdefault(access.buffer, []).append(access)
+    return diagnostics
+
+
+def _unwritten(round: Round, access: Access, writes: list[Access]) -> str | None:
+    """The part of an access that nothing has written, as the text would name it, or None."""
+    buffer = round.buffers[access.buffer]
+    if not writes:
+        return buffer.name
+    if buffer.shape is None:
+        return None
+    left = [box(access.region, buffer.shape)]
+    for write in writes:
+        left = subtract(left, box(write.region, buffer.shape))
+    return f"{buffer.name}[{_shown(left[0])}]" if left else None
+
+
+def _shown(part: Box) -> str:
+    return ", ".join(f"{a}" if b == a + 1 else f"{a} .. {b - 1}" for a, b in part)
+
+
+def _diagnostic(round: Round, phase: Phase, access: Access, part: str) -> Diagnostic:
+    buffer = round.buffers[access.buffer]
+    below = [
+        Label(other.span, f"`{writer.name}` writes it only here")
+        for writer in round.phases
+        if writer.number > phase.number
+        for other in writer.accesses
+        if other.buffer == access.buffer and other.writes
+    ]
+    return Diagnostic(
+        RULE.code,
+        f"`{phase.name}` reads `{part}`, which nothing above it has written this round",
+        access.span,
+        labels=tuple(below[:1]),
+        facts=(("buffer", buffer.name), ("phase", phase.name)),
+        help=f"write it first, or declare `{buffer.name}` carried if it lives on between rounds",
+    )

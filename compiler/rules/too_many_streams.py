@@ -1,0 +1,33 @@
+"""More device streams than the target has."""
+
+from __future__ import annotations
+
+from ...dsl.diagnostic import Diagnostic
+from ..order import Order
+from ..round import Round
+from ..target import Target
+from .rule import Rule
+
+RULE = Rule(
+    code="PL801",
+    title="a round has more streams than its target",
+    why="""\
+A target has a pool of streams; asking for more gives the same ones again, and work that should run
+side by side shares a queue without anyone noticing. Let branches that never run at the same time
+share a stream, or choose a target with more.""",
+    bad="",
+    mended="",
+)
+
+
+def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
+    device = round.streams[1:]
+    if len(device) <= target.streams:
+        return []
+    first_over = device[target.streams]
+    assert first_over.span is not None
+    message = f"the round has {len(device)} device streams; {target.name} has {target.streams}"
+    names = ", ".join(stream.name for stream in device)
+    facts = (("streams", names), ("target", target.name))
+    help = "let branches that never overlap share a stream"
+    return [Diagnostic(RULE.code, message, first_over.span, facts=facts, help=help)]

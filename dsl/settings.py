@@ -1,0 +1,148 @@
+"""What specialises a pipeline before it is compiled: params, flags, variants, the environment.
+
+A param or flag takes, in this order: what `--set` (or a `settings` argument) says, what the variant
+sets, for a flag its environment variable, its default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from . import syntax
+from .diagnostic import Diagnostic, SpecError
+from .parser import parse_expression
+from .span import Source, Span
+from .suggest import did_you_mean
+from .values import Broken, Value, evaluate, kind, written
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
+
+
+@dataclass
+class Settings:
+    """What was asked for, and, once the pipeline is read, what each name came to be."""
+
+    given: dict[str, syntax.Expression] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    resolved: dict[str, Value] = field(default_factory=dict)
+    read: dict[str, str | None] = field(default_factory=dict)
+    """Environment variables that flags name, with what they held (None: not set)."""
+
+    def param(self, node: syntax.Param, scope: Mapping[str, Value | Broken]) -> Value:
+        """The value of a param. Raises SpecError when a given value is of another kind."""
+        value = self._given(node.name.text, evaluate(node.value, scope), scope)
+        self.resolved[node.name.text] = value
+        return value
+
+    def flag(self, node: syntax.Flag, scope: Mapping[str, Value | Broken]) -> Value:
+        """The value of a flag: as a param, with the environment above its default."""
+        name, variable, default = node.name.text, *_environment_call(node)
+        value = evaluate(default, scope)
+        held = self.environment.get(variable)
+        self.read[variable] = held
+        if held is not None and name not in self.given:
+            value = _from_environment(node, variable, held, value)
+        value = self._given(name, value, scope)
+        self.resolved[name] = value
+        return value
+
+    def _given(self, name: str, default: Value, scope: Mapping[str, Value | Broken]) -> Value:
+        if name not in self.given:
+            return default
+        value = evaluate(self.given[name], scope)
+        if kind(value) != kind(default):
+            message = f"`{name}` is {kind(default)} ({written(default)}), not {kind(value)}"
+            help = f"give {kind(default)}, as `{name}={written(default)}` does"
+            raise SpecError([Diagnostic("PL106", message, self.given[name].span, help=help)])
+        return value
+
+
+def settings_for(
+    file: syntax.File,
+    pipeline: syntax.Pipeline,
+    variant: str | None = None,
+    given: Mapping[str, Value | Source] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings of a pipeline. `given` maps names to values, or to Sources in the spec's notation.
+
+    Raises SpecError for a variant, param or flag that is not there.
+    """
+    settings = Settings(environment=environment or {})
+    if variant is not None:
+        for setting in _variant(file, pipeline, variant).settings:
+            _known(pipeline, setting.name.text, setting.name.span)
+            settings.given[setting.name.text] = setting.value
+    for name, value in (given or {}).items():
+        source = value if isinstance(value, Source) else Source(f"setting {name}", written(value))
+        _known(pipeline, name, Span(source, 0, len(source.text)))
+        settings.given[name] = parse_expression(source)
+    return settings
+
+
+def choose_pipeline(file: syntax.File, name: str | None = None) -> syntax.Pipeline:
+    """The pipeline of that name, or the only one. Raises SpecError."""
+    names = [pipeline.name.text for pipeline in file.pipelines]
+    if name is None and len(names) == 1:
+        return file.pipelines[0]
+    if name in names:
+        return file.pipelines[names.index(name)]
+    start = Span(file.span.source, 0, 0)
+    if not names:
+        message, help = "there is no pipeline in this file", "write `pipeline NAME { ... }`"
+    elif name is None:
+        message, help = f"there are {len(names)} pipelines in this file", "choose one by its name"
+        help += f" ({', '.join(names)})"
+    else:
+        message, help = f"there is no pipeline `{name}`", did_you_mean(name, names)
+    raise SpecError([Diagnostic("PL105", message, start, help=help)])
+
+
+def variants_of(file: syntax.File, pipeline: syntax.Pipeline) -> list[syntax.Variant]:
+    return [variant for variant in file.variants if variant.of.text == pipeline.name.text]
+
+
+def _variant(file: syntax.File, pipeline: syntax.Pipeline, name: str) -> syntax.Variant:
+    variants = variants_of(file, pipeline)
+    for variant in variants:
+        if variant.name.text == name:
+            return variant
+    message = f"`{pipeline.name.text}` has no variant `{name}`"
+    help = did_you_mean(name, [variant.name.text for variant in variants])
+    raise SpecError([Diagnostic("PL105", message, pipeline.name.span, help=help)])
+
+
+def _known(pipeline: syntax.Pipeline, name: str, span: Span) -> None:
+    names = [s.name.text for s in pipeline.body if isinstance(s, syntax.Param | syntax.Flag)]
+    if name not in names:
+        message = f"`{pipeline.name.text}` has no param or flag `{name}`"
+        raise SpecError([Diagnostic("PL105", message, span, help=did_you_mean(name, names))])
+
+
+def _environment_call(node: syntax.Flag) -> tuple[str, syntax.Expression]:
+    match node.value:
+        case syntax.Function(name=name, arguments=(syntax.Text(value=variable), default)):
+            if name.text == "env":
+                return variable, default
+    message = "the value of a flag is where it comes from and its default"
+    help = f'write `flag {node.name.text} = env("VARIABLE", DEFAULT)`'
+    raise SpecError([Diagnostic("PL102", message, node.value.span, help=help)])
+
+
+def _from_environment(node: syntax.Flag, variable: str, held: str, default: Value) -> Value:
+    text = held.strip()
+    if isinstance(default, bool):
+        if text.lower() in TRUE_WORDS | FALSE_WORDS:
+            return text.lower() in TRUE_WORDS
+    elif isinstance(default, str):
+        return held
+    elif isinstance(default, int):
+        try:
+            return int(text)
+        except ValueError:
+            pass
+    message = f"the environment has {variable}={json.dumps(held)}, which is not {kind(default)}"
+    raise SpecError([Diagnostic("PL106", message, node.span, help=f"unset or correct {variable}")])

@@ -1,0 +1,243 @@
+"""Expressions to values: whole numbers, fractions, truths, texts and lists.
+
+Nothing is ever evaluated as Python: the operators and functions below are all there are. A wrong
+kind is an error at the place of the operand, and whole numbers stay within 64 bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import NoReturn, TypeAlias
+
+from . import syntax
+from .diagnostic import Diagnostic, SpecError
+from .span import Span
+from .suggest import did_you_mean
+
+Value: TypeAlias = "bool | int | float | str | list[Value]"
+
+LARGEST = (1 << 63) - 1
+MOST_ITEMS = 4096
+"""Items of a list: more buckets or tables than anyone writes by hand."""
+
+
+class Broken:
+    """Stands for the value of a declaration that was itself wrong."""
+
+
+BROKEN = Broken()
+
+
+class Silenced(Exception):
+    """An expression needs something whose own mistake is already reported."""
+
+
+def kind(value: Value) -> str:
+    """The kind of a value, in the words of messages."""
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, int):
+        return "a whole number"
+    if isinstance(value, float):
+        return "a fraction"
+    return "a text" if isinstance(value, str) else "a list"
+
+
+def written(value: Value) -> str:
+    """A value as a spec writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(written(item) for item in value) + "]"
+    return str(value)
+
+
+def evaluate(expression: syntax.Expression, scope: Mapping[str, Value | Broken]) -> Value:
+    """The value of an expression. Raises SpecError, or Silenced when it needs a broken name."""
+    match expression:
+        case syntax.Number(value=value):
+            if abs(value) > LARGEST:
+                _fail("PL103", "a whole number has at most 63 bits", expression.span)
+            return value
+        case syntax.Text(value=value) | syntax.Truth(value=value):
+            return value
+        case syntax.Reference(name=name):
+            return _look_up(name, scope)
+        case syntax.Sequence(items=items):
+            if len(items) > MOST_ITEMS:
+                _fail("PL103", f"a list has at most {MOST_ITEMS} items", expression.span)
+            return [evaluate(item, scope) for item in items]
+        case syntax.Unary():
+            return _unary(expression, scope)
+        case syntax.Binary():
+            return _binary(expression, scope)
+        case syntax.Item(name=name, index=index):
+            return _item(_look_up(name, scope), name, index, evaluate(index, scope))
+        case syntax.Function():
+            return _function(expression, scope)
+
+
+def whole(expression: syntax.Expression, scope: Mapping[str, Value | Broken]) -> int:
+    """The value of an expression that must be a whole number."""
+    return _of_kind(expression, evaluate(expression, scope), int)
+
+
+def truth(expression: syntax.Expression, scope: Mapping[str, Value | Broken]) -> bool:
+    """The value of an expression that must be true or false."""
+    return _of_kind(expression, evaluate(expression, scope), bool)
+
+
+def _fail(code: str, message: str, span: Span, help: str = "") -> NoReturn:
+    raise SpecError([Diagnostic(code, message, span, help=help)])
+
+
+def _look_up(name: syntax.Name, scope: Mapping[str, Value | Broken]) -> Value:
+    if name.text not in scope:
+        known = did_you_mean(name.text, scope)
+        _fail("PL101", f"`{name.text}` is not a param, flag, dim or loop name", name.span, known)
+    value = scope[name.text]
+    if isinstance(value, Broken):
+        raise Silenced
+    return value
+
+
+_KINDS = {bool: "true or false", int: "a whole number", str: "a text", list: "a list"}
+
+
+def _of_kind(expression: syntax.Expression, value: Value, wanted: type) -> object:
+    if type(value) is not wanted:
+        found = f"{kind(value)} ({written(value)})"
+        _fail("PL102", f"{_KINDS[wanted]} should stand here, not {found}", expression.span)
+    return value
+
+
+def _number(expression: syntax.Expression, value: Value) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        found = f"{kind(value)} ({written(value)})"
+        _fail("PL102", f"a number should stand here, not {found}", expression.span)
+    return value
+
+
+def _unary(node: syntax.Unary, scope: Mapping[str, Value | Broken]) -> Value:
+    if node.operator == "not":
+        return not truth(node.operand, scope)
+    return -_number(node.operand, evaluate(node.operand, scope))
+
+
+_ARITHMETIC: dict[str, Callable] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
+_ORDERS: dict[str, Callable] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _binary(node: syntax.Binary, scope: Mapping[str, Value | Broken]) -> Value:
+    name = node.operator
+    if name in ("and", "or"):
+        left = truth(node.left, scope)
+        return left if left == (name == "or") else truth(node.right, scope)
+    left, right = evaluate(node.left, scope), evaluate(node.right, scope)
+    if name == "in":
+        _of_kind(node.right, right, list)
+        return any(_same(left, item) for item in right)  # type: ignore[union-attr]
+    if name in ("==", "!="):
+        if _family(left) != _family(right):
+            message = f"{kind(left)} is never equal to {kind(right)}"
+            _fail("PL102", message, node.span, "compare values of one kind")
+        return _same(left, right) == (name == "==")
+    if name in _ORDERS:
+        return _ORDERS[name](_number(node.left, left), _number(node.right, right))
+    a, b = _number(node.left, left), _number(node.right, right)
+    if name in ("/", "//", "%") and b == 0:
+        _fail("PL103", f"`{node.right.span.text}` is zero here", node.right.span)
+    try:
+        result = _ARITHMETIC[name](a, b)
+    except OverflowError:
+        result = LARGEST + 1
+    if abs(result) > LARGEST:
+        _fail("PL103", "the result has more than 63 bits", node.span)
+    return result
+
+
+def _family(value: Value) -> str:
+    return "number" if type(value) in (int, float) else kind(value)
+
+
+def _same(left: Value, right: Value) -> bool:
+    return _family(left) == _family(right) and left == right
+
+
+def _item(value: Value, name: syntax.Name, place: syntax.Expression, index: Value) -> Value:
+    if not isinstance(value, list):
+        _fail("PL102", f"`{name.text}` is {kind(value)}, so it has no items", name.span)
+    _of_kind(place, index, int)
+    if not 0 <= index < len(value):  # type: ignore[operator]
+        message = f"`{name.text}` has {len(value)} items, counted from 0; there is no item {index}"
+        _fail("PL103", message, place.span)
+    return value[index]  # type: ignore[index]
+
+
+def _function(node: syntax.Function, scope: Mapping[str, Value | Broken]) -> Value:
+    name = node.name.text
+    if name == "env":
+        help = 'write `flag NAME = env("VARIABLE", DEFAULT)`'
+        _fail("PL102", "`env` stands only as the whole value of a flag", node.span, help)
+    if name not in _FUNCTIONS:
+        known = did_you_mean(name, _FUNCTIONS)
+        _fail("PL101", f"`{name}` is not a function", node.name.span, known)
+    values = [evaluate(argument, scope) for argument in node.arguments]
+    return _FUNCTIONS[name](node, values)
+
+
+def _length(node: syntax.Function, values: list[Value]) -> Value:
+    _count(node, 1)
+    _of_kind(node.arguments[0], values[0], list)
+    return len(values[0])  # type: ignore[arg-type]
+
+
+def _ceil_div(node: syntax.Function, values: list[Value]) -> Value:
+    _count(node, 2)
+    a, b = (_of_kind(n, v, int) for n, v in zip(node.arguments, values, strict=True))
+    if b == 0:
+        _fail("PL103", f"`{node.arguments[1].span.text}` is zero here", node.arguments[1].span)
+    return -(-a // b)  # type: ignore[operator]
+
+
+def _extreme(pick: Callable) -> Callable[[syntax.Function, list[Value]], Value]:
+    def function(node: syntax.Function, values: list[Value]) -> Value:
+        if len(values) == 1 and isinstance(values[0], list):
+            values, places = values[0], [node.arguments[0]] * len(values[0])
+        else:
+            places = list(node.arguments)
+        if not values:
+            _fail("PL102", f"`{node.name.text}` needs at least one number", node.span)
+        return pick(_number(place, value) for place, value in zip(places, values, strict=True))
+
+    return function
+
+
+def _count(node: syntax.Function, wanted: int) -> None:
+    if len(node.arguments) != wanted:
+        plural = "" if wanted == 1 else "s"
+        message = f"`{node.name.text}` takes {wanted} value{plural}, not {len(node.arguments)}"
+        _fail("PL102", message, node.span)
+
+
+_FUNCTIONS: dict[str, Callable[[syntax.Function, list[Value]], Value]] = {
+    "len": _length,
+    "ceil_div": _ceil_div,
+    "min": _extreme(min),
+    "max": _extreme(max),
+}

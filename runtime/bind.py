@@ -1,0 +1,47 @@
+"""A Schedule bound to callables on a device: generates the program and runs it."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .devices.cpu import Cpu
+from .program import program_text
+from .runner import Runner
+from .schedule import Schedule
+from .trace import Trace
+
+DEVICES = ("cpu",)
+
+
+class DeviceError(Exception):
+    """There is no such device here."""
+
+
+def bind(
+    schedule: Schedule,
+    bodies: Mapping[str, Callable[..., object]],
+    *,
+    opaque: Mapping[str, Any] | None = None,
+    device: str = "cpu",
+    trace: Trace | None = None,
+) -> Runner:
+    """A Runner of the schedule. With `trace`, everything that runs is noted in it.
+
+    Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
+    """
+    if device not in DEVICES:
+        raise DeviceError(f"there is no device `{device}`; this Plait runs on {', '.join(DEVICES)}")
+    made = Cpu() if trace is None else Cpu(trace.stream, trace.host)
+    return Runner(load_program(schedule), bodies, opaque, made)
+
+
+def load_program(schedule: Schedule) -> dict[str, Any]:
+    """The namespace of a schedule's program text."""
+    text = program_text(schedule)
+    name = f"<schedule {schedule.name}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    program: dict[str, Any] = {"__name__": f"plait_schedule_{schedule.name}"}
+    exec(compile(text, name, "exec"), program)
+    return program

@@ -1,0 +1,1 @@
+"""Models that come with Plait: real, trained, and small enough to live in the wheel."""

@@ -1,0 +1,1 @@
+"""How the checkpoint was made. `python -m plait.runtime.models.tiny.training` makes it again."""

@@ -1,0 +1,76 @@
+"""Train the tiny model from nothing: corpus, tokenizer, held-out prompts, weights, report."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from ..checkpoint import save
+from ..shape import Shape
+from ..tokenizer import Tokenizer
+from .corpus import Corpus, standard_library
+from .prompts import as_jsonl, held_out_prompts
+from .train import Plan, evaluate, train
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m plait.runtime.models.tiny.training")
+    parser.add_argument("--out", type=Path, required=True, help="folder for all that is made")
+    parser.add_argument("--steps", type=int, default=6000, help="default 6000: about 80 minutes")
+    parser.add_argument("--threads", type=int, default=1, help="part of what decides the bytes")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    shape, plan = Shape(), Plan(steps=options.steps)
+    corpus = standard_library()
+    tokenizer = Tokenizer.train([text for _, text in corpus.train], shape.vocab - 1)
+    tokenizer.save(options.out / "tokenizer.json")
+    prompts = as_jsonl(held_out_prompts(corpus, tokenizer))
+    (options.out / "held_out.jsonl").write_text(prompts, encoding="utf-8")
+
+    def progress(step: int, losses: list[float], seconds: float) -> None:
+        if step % 50 == 49 or step + 1 == plan.steps:
+            shown = " ".join(f"{loss:.3f}" for loss in losses)
+            print(f"step {step + 1}/{plan.steps}  {seconds:.0f}s  loss {shown}", flush=True)
+
+    network = train(shape, plan, _tokens(corpus.train, tokenizer, shape), progress)
+    made = {
+        "shape": shape.as_dict(),
+        "plan": plan.as_dict(),
+        "threads": options.threads,
+        "corpus_sha256": corpus.sha256(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+    weights = options.out / "weights.safetensors"
+    save(weights, network.state_dict(), made)
+    network.load_state_dict({k: v.float() for k, v in _rounded(network).items()})
+    report = evaluate(network, _tokens(corpus.held_out, tokenizer, shape), plan)
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    made |= {"held_out": asdict(report), "sha256": digest, "bytes": weights.stat().st_size}
+    (options.out / "report.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(made["held_out"]), f"sha256 {digest}", sep="\n")
+    return 0
+
+
+def _tokens(files: tuple[tuple[str, str], ...], tokenizer: Tokenizer, shape: Shape) -> torch.Tensor:
+    encoded = tokenizer.encode_all([text for _, text in files])
+    return torch.tensor([token for ids in encoded for token in [shape.bos, *ids]])
+
+
+def _rounded(network: torch.nn.Module) -> dict[str, torch.Tensor]:
+    from ..checkpoint import kept
+
+    return kept(network.state_dict())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""A Schedule as straight-line Python: the text that the executor runs.
+
+Everything in it is reached by number. Names of the spec appear in string literals and comments only,
+and the schedule reader lets no name through that is not an identifier, so nothing that a schedule
+says can become code.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+from .schedule import Bucket, Capture, Phase, Region, Schedule
+
+HERE = Path(__file__).parent
+CARRIED = ("devices/replay.py", "devices/cpu.py", "runner.py")
+"""What a program needs to run alone, in the order in which they build on each other."""
+
+
+def program_text(schedule: Schedule) -> str:
+    """The program: tables, and a `bind` function for every bucket that returns its round."""
+    return _render(
+        "program.py.j2",
+        schedule=schedule,
+        settings=json.dumps(dict(schedule.settings)),
+        largest=list(schedule.largest()),
+        buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
+    )
+
+
+def standalone_text(schedule: Schedule) -> str:
+    """The program with all it needs but torch: a module that has `bind(bodies, opaque=...)`."""
+    carried = [_without_own_imports((HERE / path).read_text(encoding="utf-8")) for path in CARRIED]
+    return _render("standalone.py.j2", program=program_text(schedule), carried=carried)
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["literal"] = ascii
+    environment.globals["numbered"] = _numbered
+    return environment
+
+
+def _numbered(letter: str, table: tuple[Any, ...]) -> str:
+    return ", ".join(f"{letter}{number}" for number in range(len(table)))
+
+
+def _without_own_imports(text: str) -> str:
+    """A module's text without its docstring and its imports from this package and __future__."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        own = isinstance(node, ast.ImportFrom) and (node.level or node.module == "__future__")
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if own or docstring:
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            lines[first:last] = [""] * (last - first)
+    return "\n".join(lines).strip() + "\n"
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a phase's body: argument names, and the expressions of what they are."""
+
+    number: int
+    name: str
+    place: str
+    arguments: dict[str, str]
+
+
+class _Bucket:
+    """One bucket as the template reads it. Expressions are made of numbers alone."""
+
+    def __init__(self, schedule: Schedule, bucket: Bucket):
+        self.schedule = schedule
+        self.bucket = bucket
+        self.sizes = ascii(dict(bucket.sizes))
+        self.name = bucket.name
+        self.program = schedule.program_of(bucket)
+
+    def views(self) -> Iterator[tuple[int, str]]:
+        """Of every buffer, the expression of its copies at this bucket."""
+        largest = list(self.schedule.largest())
+        for number, buffer in enumerate(self.schedule.buffers):
+            shape, full = self.bucket.shapes[number], largest[number]
+            if shape is None or full is None:
+                yield number, f"opaque({number}, {self.sizes}, {buffer.copies})"
+            elif shape == full:
+                yield number, f"B[{number}]"
+            else:
+                cuts = [":" if s == f else f":{s}" for s, f in zip(shape, full, strict=True)]
+                yield number, f"[x[{', '.join(cuts)}] for x in B[{number}]]"
+
+    def eager(self) -> list[tuple[int, list[_Call]]]:
+        """Every phase outside captures, with one call for each of its turns."""
+        return [
+            (number, [self.call(number, turn) for turn in range(self.turns(phase))])
+            for number, phase in enumerate(self.schedule.phases)
+            if phase.capture is None
+        ]
+
+    def turns(self, phase: Phase) -> int:
+        """After how many rounds a phase meets the same copies again."""
+        return lcm(*(self.schedule.buffers[a.buffer].copies for a in phase.arguments))
+
+    def call(self, number: int, turn: int, own: tuple[tuple[int, int], ...] = ()) -> _Call:
+        """`own`: what the capture around the phase has a copy of its own of."""
+        phase = self.schedule.phases[number]
+        arguments = {}
+        for argument, region in zip(phase.arguments, self.bucket.regions[number], strict=True):
+            key = (argument.buffer, argument.rounds_back)
+            if argument.kind == "reads" and key in own:
+                value = f"own{phase.capture}[{own.index(key)}]"
+            else:
+                value = self.copy(*key, turn)
+            arguments[argument.name] = value + _index(region)
+        return _Call(number, phase.name, self.schedule.place_of(phase.place), arguments)
+
+    def copy(self, buffer: int, rounds_back: int, turn: int) -> str:
+        return f"b{buffer}[{(turn - rounds_back) % self.schedule.buffers[buffer].copies}]"
+
+    def graphs(self) -> list[_Graph]:
+        return [_Graph(self, n, capture) for n, capture in enumerate(self.schedule.captures)]
+
+    def steps(self) -> Iterator[tuple[str, str]]:
+        """Every instruction as a line of Python, and what to say beside it."""
+        schedule = self.schedule
+        graphs = self.graphs()
+        for one in self.program:
+            place = f" ({schedule.place_of(one.place)})" if one.place else ""
+            if one.op == "run":
+                turn = _turn(self.turns(schedule.phases[one.of]))
+                yield f"s{one.on}.run(p{one.of}[{turn}])", schedule.phases[one.of].name + place
+            elif one.op == "load":
+                name = schedule.captures[one.of].name
+                yield f"s{one.on}.run(l{one.of}[{_turn(graphs[one.of].loads)}])", f"load {name}"
+            elif one.op == "replay":
+                name = schedule.captures[one.of].name
+                line = f"s{one.on}.replay(g{one.of}[{_turn(graphs[one.of].turns)}])"
+                yield line, f"replay {name}{place}"
+            else:
+                event = schedule.events[one.of]
+                turn = _turn(event.depth, one.rounds_back)
+                op = "record" if one.op == "record" else "wait"
+                yield f"s{one.on}.{op}(e{one.of}[{turn}])", event.name + place
+
+
+class _Graph:
+    """One capture of a bucket as the template reads it."""
+
+    def __init__(self, bucket: _Bucket, number: int, capture: Capture):
+        self.bucket = bucket
+        self.number = number
+        self.capture = capture
+        self.place = bucket.schedule.place_of(capture.place)
+        buffers = bucket.schedule.buffers
+        held = [
+            buffers[argument.buffer].copies
+            for phase in capture.phases
+            for argument in bucket.schedule.phases[phase].arguments
+            if (argument.buffer, argument.rounds_back) not in capture.copied_in
+        ]
+        self.turns = lcm(*held)
+        """Graphs needed: one for every combination of copies whose address it holds."""
+        self.loads = lcm(self.turns, *(buffers[buffer].copies for buffer, _ in capture.copied_in))
+
+    def own(self) -> list[str]:
+        return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
+
+    def calls(self, turn: int) -> list[_Call]:
+        return [
+            self.bucket.call(phase, turn, self.capture.copied_in) for phase in self.capture.phases
+        ]
+
+    def written(self, turn: int) -> list[str]:
+        """Everything the capture writes, to be put back after it was captured."""
+        phases = [self.bucket.schedule.phases[phase] for phase in self.capture.phases]
+        found = [
+            self.bucket.copy(argument.buffer, argument.rounds_back, turn)
+            for phase in phases
+            for argument in phase.arguments
+            if argument.kind != "reads"
+        ]
+        return list(dict.fromkeys(found))
+
+    def loaded(self, turn: int) -> list[tuple[str, str]]:
+        """What a load copies, as pairs: into, out of."""
+        return [
+            (f"own{self.number}[{place}]", self.bucket.copy(buffer, back, turn))
+            for place, (buffer, back) in enumerate(self.capture.copied_in)
+        ]
+
+
+def _turn(count: int, rounds_back: int = 0) -> str:
+    if count == 1:
+        return "0"
+    return f"(r - {rounds_back}) % {count}" if rounds_back else f"r % {count}"
+
+
+def _index(region: Region) -> str:
+    if region is None:
+        return ""
+    axes = [
+        ":" if axis is None else f"{axis[0]}:{axis[1]}" if isinstance(axis, tuple) else f"{axis}"
+        for axis in region
+    ]
+    return f"[{', '.join(axes)}]"

@@ -1,0 +1,209 @@
+"""Runs a program: phases bound to callables, buffers allocated, one round a step.
+
+Depends on torch and the standard library alone: a schedule emitted as Python carries this file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+
+class BindError(Exception):
+    """What is bound does not fit the schedule: which phase or buffer, its line, what was expected."""
+
+
+class Runner:
+    """One schedule on one device. Not for several host threads at once.
+
+    `step` issues a round and returns while it may still run; `drain` waits for everything issued.
+    A bucket's graphs are captured the first time it is used, or by `prepare`.
+
+    `program` is the namespace of a program text. `bodies` maps phase names to callables, which get
+    their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
+    place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
+    `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
+    that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried.
+
+    Raises BindError.
+    """
+
+    def __init__(
+        self,
+        program: Mapping[str, Any],
+        bodies: Mapping[str, Callable],
+        opaque: Mapping[str, Any] | None,
+        device: Any,
+    ):
+        self.name: str = program["NAME"]
+        self.device = device
+        self.rounds = 0
+        """Rounds issued so far."""
+        self._tables = program
+        self._sizes: list[dict[str, int]] = [sizes for sizes, *_ in program["BUCKETS"]]
+        self._waits: list[int] = [waits for _, waits, *_ in program["BUCKETS"]]
+        self._rows: list[list[int]] = [rows for _, _, rows, _ in program["BUCKETS"]]
+        self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
+        self._given = dict(opaque or {})
+        self._once: dict[int, list[Any]] = {}
+        self._buffers = [self._allocate(*entry) for entry in enumerate(program["BUFFERS"])]
+        self._names = {entry[0]: number for number, entry in enumerate(program["BUFFERS"])}
+        self._streams = [
+            device.stream(name, kind) if number else device.host()
+            for number, (name, kind) in enumerate(program["STREAMS"])
+        ]
+        self._events = [device.events(name, depth) for name, depth in program["EVENTS"]]
+        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
+        self._used = [0] * len(self._sizes)
+        self._failure: BaseException | None = None
+
+    def step(self, **live: int) -> int:
+        """Issues one round at the smallest bucket that holds these sizes; returns its number.
+
+        Raises ValueError when no bucket holds them, and the PhaseError of a phase that has failed.
+        """
+        number = self.bucket_for(**live)
+        if self._failure is not None:
+            raise self._failure
+        try:
+            if number not in self._bound:
+                self._bind(number)
+            for stream in self._streams:
+                stream.begin(self.rounds)
+            self._bound[number][0](self.rounds)
+        except Exception as error:
+            self._failure = error
+            raise
+        self._used[number] += 1
+        self.rounds += 1
+        return self.rounds - 1
+
+    def drain(self) -> None:
+        """Waits until everything issued is done. Raises the PhaseError of a phase that has failed."""
+        try:
+            self.device.synchronize()
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def prepare(self, progress: Callable[[str], None] = lambda bucket: None) -> None:
+        """Binds every bucket now, the largest first, so that the first rounds are not slower."""
+        for number in reversed(range(len(self._sizes))):
+            if number not in self._bound:
+                progress(_shown(self._sizes[number]))
+                self._bind(number)
+
+    def bucket_for(self, **live: int) -> int:
+        """The number of the smallest bucket that holds these sizes. Raises ValueError."""
+        for number, sizes in enumerate(self._sizes):
+            if all(live.get(dim, 0) <= size for dim, size in sizes.items()):
+                return number
+        raise ValueError(f"no bucket of {self.name} holds {_shown(live)}; the largest has "
+                         f"{_shown(self._sizes[-1])}")
+
+    def buffer(self, name: str, rounds_back: int = 0) -> Any:
+        """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
+
+        Before the first round, that of the round to come. Touch it only after `drain`.
+        """
+        copies = self._buffers[self._names[name]]
+        return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
+
+    @property
+    def sizes(self) -> list[dict[str, int]]:
+        """Of every bucket, smallest first."""
+        return self._sizes
+
+    def counts(self) -> list[dict[str, Any]]:
+        """What ran, bucket by bucket: rounds, waits, and for every graph its rows and replays."""
+        found = []
+        for number, sizes in enumerate(self._sizes):
+            graphs = {}
+            for name, rows, turns in zip(
+                self._tables["CAPTURES"], self._rows[number], self._graphs(number), strict=True
+            ):
+                graphs[name] = {
+                    "rows": rows,
+                    "replays": sum(graph.replays for graph in turns),
+                    "phases": list(turns[0].phases) if turns else [],
+                }
+            waits = self._waits[number] * self._used[number]
+            entry = {"sizes": sizes, "rounds": self._used[number], "waits": waits, "graphs": graphs}
+            found.append(entry)
+        return found
+
+    def close(self) -> None:
+        """Ends the device's threads. Nothing can be run afterwards."""
+        self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
+        self.device.close()
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _graphs(self, number: int) -> list[list[Any]]:
+        if number in self._bound:
+            return self._bound[number][1]
+        return [[] for _ in self._tables["CAPTURES"]]
+
+    def _bind(self, number: int) -> None:
+        self.device.synchronize()  # a capture touches the buffers that rounds in flight use
+        _, _, _, bind = self._tables["BUCKETS"][number]
+        bodies, buffers = self._bodies, self._buffers
+        self._bound[number] = bind(
+            self.device, bodies, buffers, self._opaque, self._streams, self._events
+        )
+
+    def _allocate(self, number: int, entry: tuple) -> list[Any]:
+        name, dtype, shape, memory, copies, _ = entry
+        if dtype != "opaque":
+            return [self.device.empty(dtype, shape, memory) for _ in range(copies)]
+        if name not in self._given:
+            raise BindError(f"the opaque buffer `{name}` is not bound: give `opaque` a `{name}`")
+        return self._opaque(number, self._sizes[-1], copies) if entry[-1] else []
+
+    def _opaque(self, number: int, sizes: dict[str, int], copies: int) -> list[Any]:
+        """What stands for an opaque buffer at a bucket, one a copy."""
+        name, *_, carried = self._tables["BUFFERS"][number]
+        if number in self._once:
+            return self._once[number]
+        given = self._given[name]
+        if not callable(given):
+            if copies != 1:
+                what = f"the opaque buffer `{name}` has {copies} copies"
+                raise BindError(f"{what}: bind it to a callable that makes one")
+            self._once[number] = [given]
+            return [given]
+        made = [given(**sizes) for _ in range(copies)]
+        if carried:
+            self._once[number] = made
+        return made
+
+    def _body(
+        self, bodies: Mapping[str, Callable], name: str, base: str, index: int | None,
+        arguments: list[str], place: str,
+    ) -> Callable:
+        body = bodies.get(name)
+        if body is None and base in bodies:
+            body = bodies[base] if index is None else partial(bodies[base], index=index)
+        if body is None:
+            raise BindError(f"{place}: no body is bound for the phase `{name}`")
+        try:
+            signature = inspect.signature(body)
+        except ValueError:  # a builtin without one
+            return body
+        try:
+            signature.bind(**dict.fromkeys(arguments))
+        except TypeError as error:
+            given = ", ".join(arguments) or "nothing"
+            message = f"{place}: the body of `{name}` does not take what the phase gives it ({given})"
+            raise BindError(f"{message}: {error}") from None
+        return body
+
+
+def _shown(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{dim} = {size}" for dim, size in sizes.items()) or "no sizes"

@@ -1,0 +1,211 @@
+"""A Schedule: the program that the compiler writes and the runtime executes.
+
+It is to both what an instruction set is to an assembler and a machine, so nothing else of Plait is
+imported here. It is plain data, fully resolved: everything is reached by its number in a table, and
+names are only for people. As JSON it can be read, diffed, kept in a repository and loaded anywhere;
+`schedule_json.py` writes and reads that form.
+
+Streams: number 0 is the host. Sizes are in elements, rows and rounds are counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from .runner import Runner
+
+VERSION = 1
+HOST = 0
+
+Axis: TypeAlias = "tuple[int, int] | int | None"
+"""Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
+Region: TypeAlias = "tuple[Axis, ...] | None"
+Kind: TypeAlias = Literal["reads", "updates", "writes"]
+Op: TypeAlias = Literal["run", "record", "wait", "load", "replay", "block"]
+Setting: TypeAlias = "bool | int | float | str | list[Setting]"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the spec something was written: line and column from 1, length in characters."""
+
+    line: int
+    column: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A text by its name and SHA-256."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    name: str
+    kind: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    name: str
+    dtype: str
+    """`i64`, `f32`, ... or `opaque`: bound by whoever runs the schedule."""
+    memory: str
+    """`device`, `host` or `pinned`."""
+    carried: bool
+    static: bool
+    copies: int
+    place: Place
+
+    @property
+    def opaque(self) -> bool:
+        return self.dtype == "opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One access of a phase: what its callable gets, and under which name."""
+
+    name: str
+    buffer: int
+    kind: Kind
+    rounds_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    name: str
+    body: str
+    """The callable it is bound to when none bears its full name: the name without the index."""
+    index: int | None
+    stream: int
+    capture: int | None
+    arguments: tuple[Argument, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One graph for every bucket. Phases are in the order of the program."""
+
+    name: str
+    stream: int
+    phases: tuple[int, ...]
+    copied_in: tuple[tuple[int, int], ...]
+    """Buffers, and how many rounds back, that are copied into the graph's own inputs at its load."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Recorded once a round, after `source`."""
+
+    name: str
+    depth: int
+    """How many rounds' records must be told apart: 1 + the furthest wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One step, in issue order.
+
+    | op | of | on |
+    |---|---|---|
+    | run | a phase | its stream, or the host |
+    | load, replay | a capture: copy its inputs in; launch its graph | its stream |
+    | record, wait | an event, of `rounds_back` rounds before | a stream |
+    | block | an event, of `rounds_back` rounds before | the host, which waits |
+    """
+
+    op: Op
+    of: int
+    on: int
+    rounds_back: int = 0
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Everything that has a size, at one value of every dim."""
+
+    sizes: tuple[tuple[str, int], ...]
+    program: int
+    shapes: tuple[tuple[int, ...] | None, ...]
+    """Of every buffer; None for an opaque one."""
+    regions: tuple[tuple[Region, ...], ...]
+    """Of every phase, for each of its arguments."""
+    rows: tuple[int, ...]
+    """Of every capture."""
+
+    @property
+    def name(self) -> str:
+        return ", ".join(f"{dim} = {size}" for dim, size in self.sizes) or "any"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    name: str
+    variant: str | None
+    compiler: str
+    """Version of Plait that wrote it."""
+    source: Digest
+    target: Digest
+    settings: tuple[tuple[str, Setting], ...]
+    """Every param and flag, in the order of the text."""
+    environment: tuple[tuple[str, str | None], ...]
+    """Every environment variable read, with what it held."""
+    streams: tuple[Stream, ...]
+    buffers: tuple[Buffer, ...]
+    events: tuple[Event, ...]
+    phases: tuple[Phase, ...]
+    captures: tuple[Capture, ...]
+    programs: tuple[tuple[Instruction, ...], ...]
+    buckets: tuple[Bucket, ...]
+    """Smallest first."""
+
+    def bind(
+        self,
+        bodies: Mapping[str, Callable[..., object]],
+        *,
+        opaque: Mapping[str, object] | None = None,
+        device: str = "cpu",
+    ) -> Runner:
+        """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
+        from .bind import bind
+
+        return bind(self, bodies, opaque=opaque, device=device)
+
+    def place_of(self, place: Place | None) -> str:
+        """`file:line` of a place, for messages."""
+        return self.source.name if place is None else f"{self.source.name}:{place.line}"
+
+    def program_of(self, bucket: Bucket) -> tuple[Instruction, ...]:
+        return self.programs[bucket.program]
+
+    def bucket_for(self, **live: int) -> Bucket:
+        """The smallest bucket that holds these sizes. Raises ValueError when none does."""
+        for bucket in self.buckets:
+            sizes = dict(bucket.sizes)
+            if all(live.get(dim, 0) <= size for dim, size in sizes.items()):
+                return bucket
+        largest = self.buckets[-1].name
+        asked = ", ".join(f"{dim} = {size}" for dim, size in live.items())
+        raise ValueError(f"no bucket of {self.name} holds {asked}; the largest is {largest}")
+
+    def waits(self, bucket: Bucket) -> int:
+        """Waits of one round, those of the host included."""
+        return sum(one.op in ("wait", "block") for one in self.program_of(bucket))
+
+    def largest(self) -> Iterator[tuple[int, ...] | None]:
+        """Of every buffer, the size that holds every bucket, axis by axis."""
+        for number in range(len(self.buffers)):
+            shapes = [bucket.shapes[number] for bucket in self.buckets]
+            known = [shape for shape in shapes if shape is not None]
+            yield tuple(map(max, *known)) if len(known) > 1 else known[0] if known else None

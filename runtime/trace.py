@@ -1,0 +1,217 @@
+"""What really ran, as integer nanoseconds: one lane a stream, in Perfetto's trace-event JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from .devices.cpu import Event, Gate, Host, Stream, job
+
+Kind = Literal["phase", "load", "capture", "wait"]
+
+
+class Slice(NamedTuple):
+    """Something that took time on a stream. Nanoseconds of `time.perf_counter_ns`."""
+
+    stream: str
+    kind: Kind
+    name: str
+    place: str
+    round: int
+    start: int
+    end: int
+    record: int = 0
+    """Of a wait: the number of the record it waited for."""
+
+
+class Record(NamedTuple):
+    """The moment an event's record was reached."""
+
+    stream: str
+    name: str
+    number: int
+    at: int
+
+
+class Trace:
+    """Collects slices and records. Streams append to lists of their own, so nothing is locked."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[str, list[Slice]] = {}
+        self.records: dict[str, list[Record]] = {}
+        self._numbers = 0
+
+    def stream(self, name: str) -> Stream:
+        return _TracedStream(name, self)
+
+    def host(self) -> Host:
+        return _TracedHost(self)
+
+    def lane(self, name: str) -> tuple[list[Slice], list[Record]]:
+        return self.lanes.setdefault(name, []), self.records.setdefault(name, [])
+
+    def number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def to_json(self, title: str) -> str:
+        """The trace-event form: microseconds from the first slice, streams as threads of one process."""
+        slices = sorted((s for lane in self.lanes.values() for s in lane), key=lambda s: s.start)
+        zero = slices[0].start if slices else 0
+        threads = {name: number for number, name in enumerate(self.lanes, 1)}
+        events: list[dict[str, Any]] = [_meta("process_name", 0, title)]
+        for name, thread in threads.items():
+            events += [_meta("thread_name", thread, name), _order(thread)]
+        events += _rounds(slices, zero)
+        for one in slices:
+            args = {"round": one.round, "spec": one.place}
+            events.append(
+                {
+                    "name": one.name if one.kind != "wait" else f"wait for {one.name}",
+                    "cat": one.kind,
+                    "ph": "X",
+                    "pid": 1,
+                    "tid": threads[one.stream],
+                    "ts": (one.start - zero) / 1000,
+                    "dur": (one.end - one.start) / 1000,
+                    "args": args,
+                }
+            )
+        reached = {r.number: r for lane in self.records.values() for r in lane}
+        for one in slices:
+            if one.record in reached:
+                events += _arrow(reached[one.record], one, threads, zero)
+        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, separators=(",", ":"))
+
+    def save(self, path: Path, title: str) -> None:
+        """Writes the file whole or not at all. Raises OSError."""
+        temporary = path.with_name(path.name + ".part")
+        temporary.write_text(self.to_json(title), encoding="utf-8")
+        os.replace(temporary, path)
+
+
+ROUNDS = 0
+"""The thread of the lane that shows rounds."""
+
+
+def _meta(what: str, thread: int, name: str) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": 1, "tid": thread, "args": {"name": name}}
+
+
+def _order(thread: int) -> dict[str, Any]:
+    args = {"sort_index": thread}
+    return {"name": "thread_sort_index", "ph": "M", "pid": 1, "tid": thread, "args": args}
+
+
+def _rounds(slices: list[Slice], zero: int) -> list[dict[str, Any]]:
+    """Each round from its first to its last slice. Rounds overlap, so they are async slices."""
+    spans: dict[int, tuple[int, int]] = {}
+    for one in slices:
+        start, end = spans.get(one.round, (one.start, one.end))
+        spans[one.round] = min(start, one.start), max(end, one.end)
+    events: list[dict[str, Any]] = []
+    for number, (start, end) in sorted(spans.items()):
+        for phase, at in (("b", start), ("e", end)):
+            events.append(
+                {
+                    "name": f"round {number}",
+                    "cat": "round",
+                    "ph": phase,
+                    "id": number,
+                    "pid": 1,
+                    "tid": ROUNDS,
+                    "ts": (at - zero) / 1000,
+                }
+            )
+    return events
+
+
+def _arrow(record: Record, wait: Slice, threads: dict[str, int], zero: int) -> list[dict[str, Any]]:
+    """From the record to the end of the wait for it."""
+    ends = ((record.stream, record.at, "s"), (wait.stream, wait.end, "f"))
+    return [
+        {
+            "name": record.name,
+            "cat": "sync",
+            "ph": phase,
+            "id": f"{record.number}.{wait.stream}",
+            "pid": 1,
+            "tid": threads[stream],
+            "ts": (at - zero) / 1000,
+            **({"bp": "e"} if phase == "f" else {}),
+        }
+        for stream, at, phase in ends
+    ]
+
+
+class _Timed:
+    """What a traced stream and the traced host share: a clock around every job."""
+
+    name: str
+    round: int
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.slices, self.records = trace.lane(self.name)
+
+    def timed(self, kind: Kind, done: Any, record: int = 0, name: str = "") -> Callable[[], None]:
+        def run() -> None:
+            start = time.perf_counter_ns()
+            try:
+                done()
+            finally:
+                end = time.perf_counter_ns()
+                label, place = name or done.name, getattr(done, "place", "")
+                slice = Slice(self.name, kind, label, place, self.round, start, end, record)
+                self.slices.append(slice)
+
+        return job(name or done.name, getattr(done, "place", ""), run)
+
+    def waited(self, event: Event) -> Callable[[], None] | None:
+        gate = event.gate
+        if gate is None:
+            return None
+        return self.timed("wait", gate.wait, gate.number, event.name)
+
+    def reached(self, event: Event, number: int) -> None:
+        self.records.append(Record(self.name, event.name, number, time.perf_counter_ns()))
+
+
+class _TracedStream(_Timed, Stream):
+    def __init__(self, name: str, trace: Trace):
+        self.name = name
+        _Timed.__init__(self, trace)
+        Stream.__init__(self, name)
+
+    def run(self, job: Any) -> None:
+        kind: Kind = "load" if job.name.startswith("load ") else "phase"
+        Stream.run(self, self.timed(kind, job))  # type: ignore[arg-type]
+
+    def replay(self, graph: Any) -> None:
+        self.queue.put(self.timed("capture", graph.replay))
+
+    def record(self, event: Event) -> None:
+        event.gate = gate = Gate(self.trace.number())
+        self.queue.put(job(event.name, "", self.reached, event, gate.number))
+        self.queue.put(gate)
+
+    def wait(self, event: Event) -> None:
+        if (wait := self.waited(event)) is not None:
+            self.queue.put(wait)
+
+
+class _TracedHost(_Timed, Host):
+    def __init__(self, trace: Trace):
+        Host.__init__(self)
+        _Timed.__init__(self, trace)
+
+    def run(self, job: Any) -> None:
+        Host.run(self, self.timed("phase", job))  # type: ignore[arg-type]
+
+    def wait(self, event: Event) -> None:
+        if (wait := self.waited(event)) is not None:
+            wait()
