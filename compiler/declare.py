@@ -10,7 +10,7 @@ from ..dsl import syntax
 from ..dsl.diagnostic import Diagnostic, Label, SpecError
 from ..dsl.span import Span
 from ..dsl.suggest import did_you_mean
-from ..dsl.values import Broken, Value, truth, whole
+from ..dsl.values import Broken, Silenced, Value, truth, whole
 from .round import HOST, Buffer, Stream
 
 STREAM_KINDS = ("compute", "comm", "copy", "update")
@@ -32,6 +32,7 @@ class Streams:
         self.declared: dict[str, Span] = {}
 
     def declare(self, node: syntax.Stream, scope: Scope) -> None:
+        """Adds a stream, or another name for one. Raises SpecError, Silenced."""
         name = node.name.text
         _once(node.name, self.declared)
         if node.kind is not None and node.kind.text not in STREAM_KINDS:
@@ -48,6 +49,7 @@ class Streams:
     def find(self, name: syntax.Name) -> int:
         """The stream a name stands for. Raises SpecError."""
         if name.text not in self.by_name:
+            _silent_if_declared(name, self.declared)
             known = did_you_mean(name.text, self.by_name)
             _fail("PL101", f"`{name.text}` is not a stream", name.span, known)
         return self.by_name[name.text]
@@ -60,7 +62,7 @@ class Buffers:
         self.declared: dict[str, Span] = {}
 
     def declare(self, node: syntax.Buffer, scope: Scope, where: str) -> None:
-        """`where` names the bucket in messages."""
+        """Adds a buffer. `where` names the bucket in messages. Raises SpecError, Silenced."""
         _once(node.name, self.declared)
         opaque = node.dtype.text == "opaque"
         if not opaque and node.dtype.text not in DTYPES:
@@ -81,6 +83,7 @@ class Buffers:
     def find(self, name: syntax.Name) -> int:
         """The buffer of that name. Raises SpecError."""
         if name.text not in self.by_name:
+            _silent_if_declared(name, self.declared)
             known = did_you_mean(name.text, self.by_name)
             _fail("PL101", f"`{name.text}` is not a buffer", name.span, known)
         return self.by_name[name.text]
@@ -131,6 +134,12 @@ def _once(name: syntax.Name, declared: dict[str, Span]) -> None:
         message = f"`{name.text}` is declared twice" if labels else "`host` is built in"
         raise SpecError([Diagnostic("PL104", message, name.span, labels=labels)])
     declared[name.text] = name.span
+
+
+def _silent_if_declared(name: syntax.Name, declared: dict[str, Span]) -> None:
+    """A declaration that was itself wrong has been reported; its name is not reported again."""
+    if name.text in declared:
+        raise Silenced
 
 
 def _fail(code: str, message: str, span: Span, help: str = "") -> NoReturn:

@@ -126,6 +126,8 @@ class _Elaboration:
         self.captures: list[Capture] = []
         self.items: list[Item | _Unresolved] = []
         self.points: dict[str, _Named] = {}
+        self.failed: set[str] = set()
+        """Names of phases and captures that were wrong, without their index."""
         self.edges = 0
         self.inside: int | None = None
         self.depth = 0
@@ -169,16 +171,26 @@ class _Elaboration:
             case syntax.Buffer():
                 self.buffers.declare(node, self.scope, self.where)
             case syntax.Phase():
-                self.phase(node)
+                with self.noting_failure(node.label):
+                    self.phase(node)
             case syntax.Fork() | syntax.Join():
                 self.edge(node)
             case syntax.Capture():
-                self.capture(node)
+                with self.noting_failure(node.label):
+                    self.capture(node)
             case syntax.For():
                 self.loop(node)
             case syntax.When():
                 chosen = truth(node.condition, self.scope)
                 self.block(node.body if chosen else node.otherwise)
+
+    @contextmanager
+    def noting_failure(self, label: syntax.Label) -> Iterator[None]:
+        try:
+            yield
+        except (SpecError, Silenced):
+            self.failed.add(label.name.text)
+            raise
 
     def fail(self, code: str, message: str, span: Span, help: str = "", *labels: Label) -> NoReturn:
         raise SpecError([Diagnostic(code, message, span, help=help, labels=labels)])
@@ -447,6 +459,8 @@ class _Elaboration:
             return Source(kind, number, point.rounds_back)  # type: ignore[arg-type]
         if name in self.streams.by_name and member is None:
             return Source("stream", self.streams.by_name[name], point.rounds_back)
+        if point.label.name.text in {*self.failed, *self.streams.declared}:
+            raise Silenced
         known = did_you_mean(name, [*self.points, *self.streams.by_name])
         message = f"no stream, phase or capture `{name}` stands above this line"
         raise SpecError([Diagnostic("PL101", message, point.span, help=known)])

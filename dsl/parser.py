@@ -29,12 +29,12 @@ def parse(source: Source) -> syntax.File:
     return _parse(source, "file")
 
 
-def parse_expression(source: Source) -> syntax.Expression:
-    """The syntax of one expression, as `--set` and settings are given. Raises SpecError."""
-    return _parse(source, "expression")
+def parse_expression(source: Source, at: int = 0) -> syntax.Expression:
+    """The syntax of the one expression that a text holds from `at` on. Raises SpecError."""
+    return _parse(source, "expression", at)
 
 
-def _parse(source: Source, start: str) -> Any:
+def _parse(source: Source, start: str, at: int = 0) -> Any:
     if len(source.text) > MAX_CHARACTERS:
         limit = f"the text has {len(source.text):,} characters; the most is {MAX_CHARACTERS:,}"
         _fail("PL002", limit, Span(source, 0, 0), help="split the file")
@@ -42,7 +42,8 @@ def _parse(source: Source, start: str) -> Any:
         build, parser = _shared()
         build.begin(source)
         try:
-            return parser.parse(source.text, start=start)
+            # Blanks for what is skipped, so that every offset is one of the source.
+            return parser.parse(" " * at + source.text[at:], start=start)
         except UnexpectedToken as error:
             raise _unexpected_token(source, error) from None
         except UnexpectedCharacters as error:
@@ -85,30 +86,28 @@ _SHOWN = {
     "RPAREN": "`)`",
     "$END": "the end of the text",
 }
-_OPERATORS = frozenset(
-    "OR AND IN PLUS MINUS STAR SLASH SLASHES PERCENT MORETHAN LESSTHAN __ANON_1 __ANON_2 __ANON_3 "
-    "__ANON_4".split()
+_GROUPS = (
+    ("a statement", "PARAM FLAG REQUIRE DIM STREAM BUFFER PHASE FORK JOIN CAPTURE FOR WHEN"),
+    ("a value", "NAME NUMBER STRING LPAREN TRUE FALSE LSQUARE MINUS NOT"),
+    ("an operator", "PLUS STAR SLASH SLASHES PERCENT MINUS OR AND IN"),
 )
-_OPERANDS = frozenset("NAME NUMBER STRING TRUE FALSE LSQUARE LPAREN MINUS NOT".split())
-_STATEMENTS = frozenset(
-    "PARAM FLAG REQUIRE DIM STREAM BUFFER PHASE FORK JOIN CAPTURE FOR WHEN".split()
-)
+"""Terminals that are said in one word where all of the first four are among the expected."""
 
 
 def _expected(terminals: set[str]) -> str:
     """A set of terminals in words, the long ones folded."""
     rest = set(terminals)
     words = []
-    for group, name in (
-        (_STATEMENTS, "a statement"),
-        (_OPERANDS - {"MINUS"}, "a value"),
-        (_OPERATORS - {"MINUS", "IN"}, "an operator"),
-    ):
-        if group <= rest:
-            rest -= group | ({"MINUS", "IN"} if name != "a statement" else set())
+    for name, group in _GROUPS:
+        members = group.split()
+        if rest.issuperset(members[:4]):
+            rest -= {*members, *(_COMPARISONS if name == "an operator" else ())}
             words.append(name)
     words += sorted(_SHOWN.get(terminal, f"`{terminal.lower()}`") for terminal in rest)
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+_COMPARISONS = ("MORETHAN", "LESSTHAN", "__ANON_1", "__ANON_2", "__ANON_3", "__ANON_4")
 
 
 def _unexpected_token(source: Source, error: UnexpectedToken) -> SpecError:

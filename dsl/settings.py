@@ -67,9 +67,9 @@ def settings_for(
     given: Mapping[str, Value | Source] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Settings of a pipeline. `given` maps names to values, or to Sources in the spec's notation.
+    """Settings of a pipeline.
 
-    Raises SpecError for a variant, param or flag that is not there.
+    `given` maps names to values, or to Sources that say NAME=VALUE in the spec's notation. Raises SpecError for a variant, param or flag that is not there.
     """
     settings = Settings(environment=environment or {})
     if variant is not None:
@@ -77,9 +77,10 @@ def settings_for(
             _known(pipeline, setting.name.text, setting.name.span)
             settings.given[setting.name.text] = setting.value
     for name, value in (given or {}).items():
-        source = value if isinstance(value, Source) else Source(f"setting {name}", written(value))
-        _known(pipeline, name, Span(source, 0, len(source.text)))
-        settings.given[name] = parse_expression(source)
+        source = value if isinstance(value, Source) else Source("settings", f"{name}={written(value)}")
+        start = source.text.index("=")
+        _known(pipeline, name, Span(source, 0, start))
+        settings.given[name] = parse_expression(source, start + 1)
     return settings
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .devices.cpu import Cpu
+from .devices.native import best_replayer
 from .program import program_text
 from .runner import Runner
 from .schedule import Schedule
@@ -33,7 +34,8 @@ def bind(
     """
     if device not in DEVICES:
         raise DeviceError(f"there is no device `{device}`; this Plait runs on {', '.join(DEVICES)}")
-    made = Cpu() if trace is None else Cpu(trace.stream, trace.host)
+    replayer = best_replayer()
+    made = Cpu(replayer) if trace is None else Cpu(replayer, trace.stream, trace.host)
     return Runner(load_program(schedule), bodies, opaque, made)
 
 

@@ -19,7 +19,10 @@ from typing import Any
 from .schedule import Bucket, Capture, Phase, Region, Schedule
 
 HERE = Path(__file__).parent
-CARRIED = ("devices/replay.py", "devices/cpu.py", "runner.py")
+CARRIED = tuple(
+    f"{part}.py"
+    for part in ("devices/recording", "devices/memory", "devices/graph", "devices/cpu", "runner")
+)
 """What a program needs to run alone, in the order in which they build on each other."""
 
 

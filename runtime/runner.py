@@ -88,9 +88,15 @@ class Runner:
             self._failure = error
             raise
 
-    def prepare(self, progress: Callable[[str], None] = lambda bucket: None) -> None:
-        """Binds every bucket now, the largest first, so that the first rounds are not slower."""
-        for number in reversed(range(len(self._sizes))):
+    def prepare(
+        self, progress: Callable[[str], None] = lambda bucket: None, **live: int
+    ) -> None:
+        """Binds buckets now, the largest first, so that the first rounds are not slower.
+
+        All of them, or with sizes given those up to the one that holds them.
+        """
+        last = self.bucket_for(**live) if live else len(self._sizes) - 1
+        for number in reversed(range(last + 1)):
             if number not in self._bound:
                 progress(_shown(self._sizes[number]))
                 self._bind(number)

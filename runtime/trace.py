@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from .devices.cpu import Event, Gate, Host, Stream, job
+from .devices.cpu import Event, Gate, Host, Stream, Wait, job
 
 Kind = Literal["phase", "load", "capture", "wait"]
 
@@ -158,27 +158,44 @@ class _Timed:
         self.trace = trace
         self.slices, self.records = trace.lane(self.name)
 
-    def timed(self, kind: Kind, done: Any, record: int = 0, name: str = "") -> Callable[[], None]:
+    def timed(self, kind: Kind, done: Any) -> Callable[[], None]:
         def run() -> None:
             start = time.perf_counter_ns()
             try:
                 done()
             finally:
                 end = time.perf_counter_ns()
-                label, place = name or done.name, getattr(done, "place", "")
-                slice = Slice(self.name, kind, label, place, self.round, start, end, record)
-                self.slices.append(slice)
+                done.took = (end - start) / 1e9
+                self.slices.append(
+                    Slice(self.name, kind, done.name, done.place, self.round, start, end)
+                )
 
-        return job(name or done.name, getattr(done, "place", ""), run)
+        made = job(done.name, done.place, run)
+        made.took = done.took
+        return made
 
-    def waited(self, event: Event) -> Callable[[], None] | None:
-        gate = event.gate
-        if gate is None:
-            return None
-        return self.timed("wait", gate.wait, gate.number, event.name)
+    def waited(self, event: Event, gate: Gate, start: int) -> None:
+        end = time.perf_counter_ns()
+        slice = Slice(self.name, "wait", event.name, "", self.round, start, end, gate.number)
+        self.slices.append(slice)
 
-    def reached(self, event: Event, number: int) -> None:
-        self.records.append(Record(self.name, event.name, number, time.perf_counter_ns()))
+
+class _TracedWait(Wait):
+    """A wait that takes time: from when the stream reached the shut gate, or passed an open one."""
+
+    __slots__ = ("event", "since", "stream")
+
+    def __init__(self, gate: Gate, event: Event, stream: _TracedStream):
+        super().__init__(gate)
+        self.event = event
+        self.stream = stream
+        self.since = 0
+
+    def reached(self) -> None:
+        self.since = self.since or time.perf_counter_ns()
+
+    def passed(self) -> None:
+        self.stream.waited(self.event, self.gate, self.since or time.perf_counter_ns())
 
 
 class _TracedStream(_Timed, Stream):
@@ -189,19 +206,22 @@ class _TracedStream(_Timed, Stream):
 
     def run(self, job: Any) -> None:
         kind: Kind = "load" if job.name.startswith("load ") else "phase"
-        Stream.run(self, self.timed(kind, job))  # type: ignore[arg-type]
+        self.give(self.timed(kind, job))
 
     def replay(self, graph: Any) -> None:
-        self.queue.put(self.timed("capture", graph.replay))
+        self.give(self.timed("capture", graph.job))
 
     def record(self, event: Event) -> None:
-        event.gate = gate = Gate(self.trace.number())
-        self.queue.put(job(event.name, "", self.reached, event, gate.number))
-        self.queue.put(gate)
+        event.gate = gate = Gate(self, self.trace.number())
+        self.give(job(event.name, "", self._reached, event, gate))
+        self.give(gate)
+
+    def _reached(self, event: Event, gate: Gate) -> None:
+        self.records.append(Record(self.name, event.name, gate.number, time.perf_counter_ns()))
 
     def wait(self, event: Event) -> None:
-        if (wait := self.waited(event)) is not None:
-            self.queue.put(wait)
+        if event.gate is not None:
+            self.give(_TracedWait(event.gate, event, self))
 
 
 class _TracedHost(_Timed, Host):
@@ -213,5 +233,7 @@ class _TracedHost(_Timed, Host):
         Host.run(self, self.timed("phase", job))  # type: ignore[arg-type]
 
     def wait(self, event: Event) -> None:
-        if (wait := self.waited(event)) is not None:
-            wait()
+        start = time.perf_counter_ns()
+        Host.wait(self, event)
+        if event.gate is not None:
+            self.waited(event, event.gate, start)

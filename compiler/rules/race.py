@@ -84,7 +84,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         ("missing edge", edge.text),
     ]
     if also:
-        facts.append(("that edge also orders", ", ".join(also)))
+        facts.append(("also orders", ", ".join(also)))
     return Diagnostic(
         RULE.code,
         _message(race, buffer, one, other),

@@ -16,3 +16,11 @@ class Rule:
     """A whole spec that the rule refuses."""
     mended: str
     """The same spec, right."""
+
+    def page(self) -> str:
+        """What `plait explain CODE` prints."""
+        parts = [f"{self.code}: {self.title}", "", self.why]
+        for title, example in (("refused", self.bad), ("right", self.mended)):
+            if example:
+                parts += ["", f"{title}:", "", *(f"    {line}" for line in example.splitlines())]
+        return "\n".join(parts) + "\n"

@@ -58,7 +58,7 @@ class Device(Protocol):
         """Zeroed memory."""
 
     def shadow(self, value: Any) -> Any:
-        """Memory of its own for a copy of a tensor, or of a dict, list or tuple of tensors."""
+        """A copy of a tensor, or of a dict, list or tuple of tensors, in memory of its own."""
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         """A job that copies the second of each pair into the first."""

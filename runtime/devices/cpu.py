@@ -10,14 +10,16 @@ hand-over is a raw lock and a SimpleQueue, the cheapest pair the standard librar
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any
 
 import torch
 
-from .replay import capture
+from .graph import PythonReplayer, Replayer, capture
 
 DTYPES = {
     "bool": torch.bool,
@@ -37,11 +39,16 @@ class PhaseError(RuntimeError):
     """A phase failed. The original error is its `__cause__`."""
 
 
+WORTH_WAKING = 100e-6
+"""Seconds: some wake-ups of a thread. Work that took less is over before another thread is awake."""
+
+
 class Job(partial):
-    """A call that knows its name in the spec and the line it stands on."""
+    """A call that knows its name in the spec, the line it stands on, and how long it took last."""
 
     name: str
     place: str
+    took: float = WORTH_WAKING
 
 
 def job(name: str, place: str, function: Callable, *arguments: Any, **named: Any) -> Job:
@@ -51,21 +58,27 @@ def job(name: str, place: str, function: Callable, *arguments: Any, **named: Any
 
 
 class Gate:
-    """One record of an event: shut until the recording stream comes to it."""
+    """One record of an event: shut until its stream has come to it."""
 
-    __slots__ = ("error", "lock", "number")
+    __slots__ = ("error", "number", "opened", "stream", "waiting")
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, stream: Stream, number: int = 0) -> None:
+        self.stream = stream
         self.number = number
         """By which a trace tells records apart."""
+        self.opened = False
         self.error: BaseException | None = None
-        """What had gone wrong on the recording stream by then."""
-        self.lock = threading.Lock()
-        self.lock.acquire()
+        """What had gone wrong on its stream by then."""
+        self.waiting: list[Any] = []
+        """Streams to go on, and locks to release, when it opens."""
 
-    def wait(self) -> None:
-        self.lock.acquire()
-        self.lock.release()
+    def block(self) -> None:
+        """Holds up this thread until it opens. Raises what had gone wrong by then."""
+        lock = threading.Lock()
+        lock.acquire()
+        self.waiting.append(lock)
+        if not self.opened:  # if it opened in between, there is nobody left to release the lock
+            lock.acquire()
         if self.error is not None:
             raise self.error
 
@@ -78,63 +91,167 @@ class Event:
         self.gate: Gate | None = None
 
 
-class Stream:
-    """A queue and the one thread that empties it.
+class Wait:
+    """A stream's place behind a gate."""
 
-    After a failure the thread runs nothing more, but still opens every gate, with the failure in it:
-    whoever waits for this stream fails too instead of hanging.
+    __slots__ = ("gate",)
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def reached(self) -> None:
+        """The stream is here and the gate is shut."""
+
+    def passed(self) -> None:
+        """The gate is open."""
+
+
+class Stream:
+    """A first-in-first-out queue of jobs and the one thread that works for it.
+
+    A hand-over between threads costs tens of microseconds where the other core sleeps, more than a
+    small phase. So a stream that comes to a shut gate, before it sleeps, does what is still missing
+    for that gate itself, in the other stream's name and order; `turn` sees to it that only one thread
+    does a stream's jobs at a time. And a stream that could go on is woken when whoever opened its gate
+    turns to work that takes longer than waking it.
+
+    After a failure a stream does nothing more, but still opens its gates, with the failure in them:
+    whoever waits for it fails too instead of hanging.
     """
 
     def __init__(self, name: str):
         self.name = name
         self.round = 0
         self.error: BaseException | None = None
-        self.queue: SimpleQueue[Any] = SimpleQueue()
+        self.jobs: deque[Any] = deque()
+        self.turn = threading.Lock()
+        self.asleep = False
+        """Whether the thread sleeps because there is nothing to do."""
+        self.bell: SimpleQueue[bool] = SimpleQueue()
+        """Rung to wake the thread; a ring too many does no harm, False ends it."""
         self.thread = threading.Thread(target=self._work, name=f"plait {name}", daemon=True)
         self.thread.start()
 
     def begin(self, round: int) -> None:
-        self.queue.put(partial(setattr, self, "round", round))
+        self.give(round)
 
     def run(self, job: Job) -> None:
-        self.queue.put(job)
+        self.give(job)
 
     def replay(self, graph: Any) -> None:
-        self.queue.put(graph.replay)
+        self.give(graph.job)
 
     def record(self, event: Event) -> None:
-        event.gate = gate = Gate()
-        self.queue.put(gate)
+        event.gate = gate = Gate(self)
+        self.give(gate)
 
     def wait(self, event: Event) -> None:
         if event.gate is not None:
-            self.queue.put(event.gate.wait)
+            self.give(Wait(event.gate))
+
+    def give(self, job: Any) -> None:
+        self.jobs.append(job)
+        if self.asleep:
+            self.asleep = False
+            self.bell.put(True)
 
     def synchronize(self) -> None:
-        gate = Gate()
-        self.queue.put(gate)
-        gate.wait()
+        gate = Gate(self)
+        self.give(gate)
+        gate.block()
 
     def close(self) -> None:
-        self.queue.put(None)
+        self.bell.put(False)
         self.thread.join()
 
     def _work(self) -> None:
         torch.set_num_threads(1)
         torch.set_grad_enabled(False)
-        take = self.queue.get
-        while True:
-            job = take()
+        ring = True
+        while ring:
+            if self.turn.acquire(blocking=False):
+                self.advance([])
+                self.turn.release()
+            if not self.left() or self.turn.locked():
+                ring = self.bell.get()
+
+    def left(self) -> bool:
+        """Whether there are jobs that could be done now. Asked by whoever had the turn, after it.
+
+        If not, the bell rings when there are: rung by who gives one to an empty queue, by who opens
+        the gate it stands at, or by who has the turn by then.
+        """
+        self.asleep = True  # before the look at the jobs, as `give` looks at it after adding one
+        if not self.jobs:
+            return False
+        self.asleep = False
+        first = self.jobs[0]
+        return not (isinstance(first, Wait) and not first.gate.opened and self in first.gate.waiting)
+
+    def advance(self, ready: list[Stream], until: Gate | None = None) -> None:
+        """Does jobs in order, until none is left, a gate is shut, or `until` is open.
+
+        The caller has the turn. `ready` collects streams that could go on and are still to be woken.
+        """
+        jobs = self.jobs
+        while jobs:
+            job = jobs[0]
             if type(job) is Gate:
+                jobs.popleft()
                 job.error = self.error
-                job.lock.release()
-            elif job is None:
-                return
-            elif self.error is None:
-                try:
-                    job()
-                except BaseException as error:
-                    self.error = explained(error, job, self.name, self.round)
+                job.opened = True
+                for one in job.waiting:
+                    ready.append(one) if isinstance(one, Stream) else one.release()
+                if job is until:
+                    return
+            elif isinstance(job, Wait):
+                if not job.gate.opened and not self._through(job, ready):
+                    break
+                jobs.popleft()
+                job.passed()
+                if self.error is None:
+                    self.error = job.gate.error
+            elif type(job) is int:
+                self.round = jobs.popleft()
+            else:
+                jobs.popleft()
+                if self.error is None:
+                    self._do(job, ready)
+        if until is None:
+            _ring(ready)
+
+    def _do(self, job: Any, ready: list[Stream]) -> None:
+        if ready and job.took >= WORTH_WAKING:
+            _ring(ready)
+        start = perf_counter()
+        try:
+            job()
+        except BaseException as error:
+            self.error = explained(error, job, self.name, self.round)
+        job.took = perf_counter() - start
+
+    def _through(self, wait: Wait, ready: list[Stream]) -> bool:
+        """Whether a shut gate could be got open by doing its stream's jobs; else it will ring."""
+        wait.reached()
+        gate = wait.gate
+        other = gate.stream
+        if other.turn.acquire(blocking=False):
+            if other in ready:
+                ready.remove(other)
+            other.advance(ready, gate)
+            other.turn.release()
+            if other.left():
+                ready.append(other)
+            if gate.opened:
+                return True
+        gate.waiting.append(self)
+        return gate.opened
+
+
+def _ring(ready: list[Stream]) -> None:
+    for stream in ready:
+        stream.bell.put(True)
+    ready.clear()
 
 
 class Host:
@@ -155,8 +272,10 @@ class Host:
             raise explained(error, job, self.name, self.round) from error
 
     def wait(self, event: Event) -> None:
-        if event.gate is not None:
-            event.gate.wait()
+        if event.gate is not None and not event.gate.opened:
+            event.gate.block()
+        elif event.gate is not None and event.gate.error is not None:
+            raise event.gate.error
 
 
 def explained(error: BaseException, job: Any, stream: str, round: int) -> BaseException:
@@ -172,9 +291,15 @@ def explained(error: BaseException, job: Any, stream: str, round: int) -> BaseEx
 
 class Cpu:
     name = "cpu"
-    capture_kind = "replay of recorded kernels from Python"
 
-    def __init__(self, stream: Callable[[str], Stream] = Stream, host: Callable[[], Host] = Host):
+    def __init__(
+        self,
+        replayer: Replayer | None = None,
+        stream: Callable[[str], Stream] = Stream,
+        host: Callable[[], Host] = Host,
+    ):
+        self._replayer = replayer or PythonReplayer()
+        self.capture_kind = self._replayer.kind
         self._stream = stream
         self._host = host
         self.streams: list[Stream] = []
@@ -194,7 +319,7 @@ class Cpu:
         return torch.zeros(shape, dtype=DTYPES[dtype])
 
     def shadow(self, value: Any) -> Any:
-        return map_tensors(torch.empty_like, value)
+        return map_tensors(torch.clone, value)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         into: list[torch.Tensor] = []
@@ -208,7 +333,10 @@ class Cpu:
         return job(name, place, body, **arguments)
 
     def capture(self, name: str, place: str, calls: list[Job], written: list[Any]) -> Any:
-        return capture(name, place, calls, [t for value in written for t in tensors_of(value)])
+        tensors = [tensor for value in written for tensor in tensors_of(value)]
+        graph = capture(name, place, calls, tensors, self._replayer)
+        graph.job = job(name, place, graph.replay)
+        return graph
 
     def synchronize(self) -> None:
         for stream in self.streams:
@@ -227,7 +355,8 @@ def map_tensors(function: Callable, value: Any) -> Any:
     if isinstance(value, dict):
         return {key: map_tensors(function, one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map_tensors(function, one) for one in value)
+        made = [map_tensors(function, one) for one in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     kind = type(value).__name__
     raise TypeError(f"an opaque buffer is a tensor, or a dict, list or tuple of them, not {kind}")
 

@@ -1,18 +1,103 @@
-"""The checkpoint file: bfloat16 tensors in safetensors, with how they were made in its header."""
+"""A checkpoint folder: weights, tokenizer, held-out prompts, and the report of how they were made.
+
+Weights are bfloat16 tensors in safetensors; the report has the SHA-256 of weights and tokenizer, and
+a folder in which they differ is refused before anything is computed from it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save_file
 from torch import Tensor
 
+from .arithmetic import Arithmetic, BoundError, Mode
+from .model import TinyModel
+from .shape import Shape
+from .tokenizer import Tokenizer
+
+SHIPPED = Path(__file__).with_name("checkpoint")
+WEIGHTS = "weights.safetensors"
+TOKENIZER = "tokenizer.json"
+HELD_OUT = "held_out.jsonl"
+REPORT = "report.json"
+LARGEST = 1 << 26
+"""Bytes of a file. The shipped weights have under 4 MB."""
 KEY = "plait"
 """The one metadata key. With two, safetensors writes them in an order of its own each time."""
+
+
+class CheckpointError(Exception):
+    """A checkpoint that cannot be used: which file, what is wrong, what to do."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    shape: Shape
+    weights: dict[str, Tensor]
+    tokenizer: Tokenizer
+    prompts: tuple[str, ...]
+    """Held out from training."""
+    report: dict[str, Any]
+
+    def model(self, mode: Mode, checked: bool = False) -> TinyModel:
+        """The model in one arithmetic. Raises CheckpointError."""
+        try:
+            return TinyModel(self.shape, self.weights, Arithmetic(mode, checked))
+        except (KeyError, RuntimeError, BoundError) as error:
+            raise CheckpointError(f"{WEIGHTS}: does not fit the model ({error})") from None
+
+
+def load_checkpoint(folder: Path = SHIPPED) -> Checkpoint:
+    """Reads and verifies a checkpoint. Raises CheckpointError."""
+    report = _json(folder, REPORT, _read(folder, REPORT))
+    weights = _read(folder, WEIGHTS)
+    tokenizer = _read(folder, TOKENIZER)
+    for name, data in ((WEIGHTS, weights), (TOKENIZER, tokenizer)):
+        wanted = report.get("sha256", {}).get(name)
+        found = hashlib.sha256(data).hexdigest()
+        if found != wanted:
+            raise CheckpointError(
+                f"{folder / name}: is damaged, or not the file that {REPORT} describes: its SHA-256 "
+                f"is {found[:12]}..., not {str(wanted)[:12]}...; install Plait again, or make the "
+                "checkpoint again"
+            )
+    try:
+        shape = Shape(**report["shape"])
+        tensors = load(weights)
+    except (KeyError, TypeError, SafetensorError) as error:
+        raise CheckpointError(f"{folder}: is not a checkpoint of this model ({error})") from None
+    lines = _read(folder, HELD_OUT).decode("utf-8", "replace").splitlines()
+    prompts = tuple(_json(folder, HELD_OUT, line.encode())["prompt"] for line in lines)
+    return Checkpoint(shape, tensors, Tokenizer.from_bytes(tokenizer), prompts, report)
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        with (folder / name).open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise CheckpointError(f"{folder / name}: cannot be read ({error.strerror})") from None
+    if len(data) > LARGEST:
+        raise CheckpointError(f"{folder / name}: has more than {LARGEST:,} bytes")
+    return data
+
+
+def _json(folder: Path, name: str, data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{folder / name}: is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{folder / name}: is not a JSON object")
+    return value
 
 
 def kept(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -31,4 +116,5 @@ def save(path: Path, state: dict[str, Tensor], made: dict[str, Any]) -> None:
     temporary = path.with_name(path.name + ".part")
     tensors = {name: tensor.contiguous() for name, tensor in kept(state).items()}
     save_file(tensors, temporary, metadata={KEY: json.dumps(made, sort_keys=True)})
+    temporary.chmod(0o644)  # safetensors makes a file that only its owner can read
     os.replace(temporary, path)

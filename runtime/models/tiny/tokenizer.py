@@ -38,8 +38,8 @@ class Tokenizer:
         self._bpe.save(str(path), pretty=False)
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
-        return cls(Bpe.from_file(str(path)))
+    def from_bytes(cls, data: bytes) -> Tokenizer:
+        return cls(Bpe.from_buffer(data))
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int) -> Tokenizer:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoint import save
+from ..checkpoint import HELD_OUT, REPORT, TOKENIZER, WEIGHTS, kept, save
 from ..shape import Shape
 from ..tokenizer import Tokenizer
 from .corpus import Corpus, standard_library
@@ -32,9 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     shape, plan = Shape(), Plan(steps=options.steps)
     corpus = standard_library()
     tokenizer = Tokenizer.train([text for _, text in corpus.train], shape.vocab - 1)
-    tokenizer.save(options.out / "tokenizer.json")
+    tokenizer.save(options.out / TOKENIZER)
     prompts = as_jsonl(held_out_prompts(corpus, tokenizer))
-    (options.out / "held_out.jsonl").write_text(prompts, encoding="utf-8")
+    (options.out / HELD_OUT).write_text(prompts, encoding="utf-8")
 
     def progress(step: int, losses: list[float], seconds: float) -> None:
         if step % 50 == 49 or step + 1 == plan.steps:
@@ -50,26 +50,22 @@ def main(arguments: list[str] | None = None) -> int:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
-    weights = options.out / "weights.safetensors"
-    save(weights, network.state_dict(), made)
-    network.load_state_dict({k: v.float() for k, v in _rounded(network).items()})
+    save(options.out / WEIGHTS, network.state_dict(), made)
+    network.load_state_dict({k: v.float() for k, v in kept(network.state_dict()).items()})
     report = evaluate(network, _tokens(corpus.held_out, tokenizer, shape), plan)
-    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
-    made |= {"held_out": asdict(report), "sha256": digest, "bytes": weights.stat().st_size}
-    (options.out / "report.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(made["held_out"]), f"sha256 {digest}", sep="\n")
+    made["held_out"] = asdict(report)
+    made["sha256"] = {
+        name: hashlib.sha256((options.out / name).read_bytes()).hexdigest()
+        for name in (WEIGHTS, TOKENIZER)
+    }
+    (options.out / REPORT).write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(made["held_out"]), f"sha256 {made['sha256'][WEIGHTS]}", sep="\n")
     return 0
 
 
 def _tokens(files: tuple[tuple[str, str], ...], tokenizer: Tokenizer, shape: Shape) -> torch.Tensor:
     encoded = tokenizer.encode_all([text for _, text in files])
     return torch.tensor([token for ids in encoded for token in [shape.bos, *ids]])
-
-
-def _rounded(network: torch.nn.Module) -> dict[str, torch.Tensor]:
-    from ..checkpoint import kept
-
-    return kept(network.state_dict())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+# Each target sets up all it needs: a virtual environment, the installation, then its work.
+
+VENV ?= .venv
+PYTHON ?= python3
+PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/with-run
+	$(VENV)/bin/plait run examples/eagle.spec
+
+test: $(VENV)/with-test
+	$(VENV)/bin/python -m pytest -q
+
+lint: $(VENV)/with-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python
+
+bench: $(VENV)/with-bench
+	$(VENV)/bin/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist src/plait.egg-info
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/with-%: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing plait[$*] into $(VENV) ..."
+	@$(PIP) -e '.[$*]'
+	@touch $@

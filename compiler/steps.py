@@ -1,0 +1,67 @@
+"""What a schedule runs in one bucket, as nodes, and what comes before what, as edges.
+
+Nodes are phases outside captures and whole captures, in issue order. Edges are of two sorts: the order
+a stream keeps by itself, and the waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..runtime.schedule import Bucket, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    name: str
+    stream: str
+    phases: tuple[str, ...]
+    """Of a capture, what it holds; empty for a phase."""
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """`source` ends before `target` begins; numbers of steps, `rounds_back` rounds apart.
+
+    A target of None is a wait of the host with nothing of the host's after it.
+    """
+
+    source: int
+    target: int | None
+    rounds_back: int = 0
+    waits: bool = False
+
+
+def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]:
+    names = [stream.name for stream in schedule.streams]
+    found: list[Step] = []
+    edges: list[Before] = []
+    newest: dict[int, int] = {}
+    recorded: dict[int, int] = {}
+    asked: dict[int, list[tuple[int, int]]] = {}
+    for one in schedule.program_of(bucket):
+        if one.op == "record":
+            recorded[one.of] = newest[one.on]
+        elif one.op in ("wait", "block"):
+            asked.setdefault(one.on, []).append((one.of, one.rounds_back))
+        elif one.op in ("run", "replay"):
+            number = len(found)
+            if one.op == "run":
+                found.append(Step(schedule.phases[one.of].name, names[one.on], (), None))
+            else:
+                capture = schedule.captures[one.of]
+                phases = tuple(schedule.phases[phase].name for phase in capture.phases)
+                rows = bucket.rows[one.of]
+                found.append(Step(capture.name, names[one.on], phases, rows))
+            if one.on in newest:
+                edges.append(Before(newest[one.on], number))
+            # An event of an earlier round may be recorded further down: settled below.
+            edges += [Before(event, number, back, True) for event, back in asked.pop(one.on, ())]
+            newest[one.on] = number
+    for waiting in asked.values():
+        edges += [Before(event, None, back, True) for event, back in waiting]
+    settled = [
+        Before(recorded[e.source], e.target, e.rounds_back, True) if e.waits else e for e in edges
+    ]
+    return found, settled

@@ -1,0 +1,84 @@
+"""A captured graph on the CPU, and how its kernels are launched again.
+
+Depends on torch and the standard library alone: a schedule emitted as Python carries this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+
+from .memory import compacted
+from .recording import Kernel, record
+
+
+class Replayer(Protocol):
+    """One way to launch recorded kernels again."""
+
+    kind: str
+    """In words for reports."""
+
+    def function(self, kernels: list[Kernel]) -> Callable[[], object]:
+        """A function that launches them all, in order."""
+
+
+class Graph:
+    def __init__(self, name: str, place: str, phases: tuple[str, ...], launch: Any, kernels: int):
+        self.name = name
+        self.place = place
+        self.phases = phases
+        """Whose kernels it holds, in order."""
+        self.kernels = kernels
+        self.replays = 0
+        self.job: Any = None
+        """For the stream that replays it."""
+        self._launch = launch
+
+    def replay(self) -> None:
+        self.replays += 1
+        self._launch()
+
+
+def capture(
+    name: str, place: str, calls: list[Any], written: list[torch.Tensor], replayer: Replayer
+) -> Graph:
+    """Runs the calls once, recorded, and puts `written` back as it was. Raises CaptureError."""
+    recording = record(name, calls, written)
+    kernels = compacted(recording.kernels, recording.intermediates)
+    phases = tuple(call.name for call in calls)
+    return Graph(name, place, phases, replayer.function(kernels), len(kernels))
+
+
+class PythonReplayer:
+    """Launches each kernel from one generated function. Needs nothing, holds the interpreter's lock."""
+
+    kind = "replay of recorded kernels from Python"
+
+    def function(self, kernels: list[Kernel]) -> Callable[[], object]:
+        # What the function uses are its globals, by number: no name of anyone's is in its text.
+        names: dict[str, Any] = {}
+        lines = ["def replay():", "    pass"]
+
+        def held(value: Any) -> str:
+            names[name := f"v{len(names)}"] = value
+            return name
+
+        for kernel in kernels:
+            function, args, kwargs = kernel.quick or (_launch, (kernel,), {})
+            words = [held(value) for value in args]
+            words += [f"{key}={held(value)}" for key, value in kwargs.items()]
+            lines.append(f"    {held(function)}({', '.join(words)})")
+        exec(compile("\n".join(lines), "<captured kernels>", "exec"), names)
+        return names["replay"]
+
+
+def _launch(kernel: Kernel) -> None:
+    schema = kernel.operator._schema.arguments
+    args = [v for v, a in zip(kernel.arguments, schema, strict=True) if not a.kwarg_only]
+    kwargs = {a.name: v for v, a in zip(kernel.arguments, schema, strict=True) if a.kwarg_only}
+    made = kernel.operator(*args, **kwargs)
+    results = made if isinstance(made, list | tuple) else (made,)
+    for into, result in zip(kernel.into, results, strict=False):
+        into.copy_(result)

@@ -1,0 +1,190 @@
+"""The phases of a chain round (K = 1, greedy) on the tiny model.
+
+A request that has committed n tokens to the target's cache has a bonus token at position n, the
+candidate for position n + 1, and NextN's hidden state for position n - 1. One round then:
+
+    draft     candidates for n + 1 ... n + S: the first is there, each further one costs a NextN step
+    verify    the target on the bonus token and the S candidates, at n ... n + S: D = S + 1 rows
+    accept    candidates that the target would have chosen, up to the first that it would not, and one
+              token of the target's own behind them: the new bonus
+    extend    NextN on what was accepted, with the target's hidden states: the next round's candidate
+
+Rejected positions of both caches are overwritten by the next round before anything looks at them, so
+rolling back is only not counting them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..models.tiny.model import TinyModel
+from ..models.tiny.plan import Plan
+from ..runner import BindError
+from ..schedule import Schedule
+
+NOT_ACCEPTED = -1
+"""Stands in `accepted` and `out_tokens` behind the last accepted token."""
+
+
+class Chain:
+    """Bodies, opaque buffers and prefill for `slots` requests and caches of `span` positions."""
+
+    def __init__(self, model: TinyModel, slots: int, span: int, rows: int):
+        """`rows` is D, the rows verified for each request."""
+        self.model = model
+        self.rows = rows
+        self.planner = model.planner(span)
+        self.target_cache = model.target_cache(slots, span)
+        self.nextn_cache = model.nextn_cache(slots, span)
+        self._along = torch.arange(rows)
+        self._not_accepted = torch.tensor(NOT_ACCEPTED)
+
+    def bodies(self) -> dict[str, Callable[..., None]]:
+        """By phase name; `commit` belongs to whoever takes the tokens."""
+        return {
+            "first": self.first,
+            "nextn": self.nextn,
+            "build_tree": self.build_tree,
+            "plan_verify": self.plan_verify,
+            "target": self.target,
+            "accept": self.accept,
+            "plan_extend": self.plan_extend,
+            "nextn_extend": self.nextn_extend,
+            "publish": self.publish,
+        }
+
+    def opaque(self) -> dict[str, Any]:
+        return {
+            "target_kv": self.target_cache,
+            "draft_kv": self.nextn_cache,
+            "verify_meta": lambda bs: self.planner.empty(bs, self.rows),
+            "extend_meta": lambda bs: self.planner.empty(bs, self.rows),
+        }
+
+    # Draft
+
+    def first(self, candidate: Tensor, draft_tokens: Tensor) -> None:
+        draft_tokens.copy_(candidate[:, 0])
+
+    def nextn(
+        self,
+        token: Tensor,
+        seq_lens: Tensor,
+        hidden: Tensor,
+        draft_kv: list[Tensor],
+        draft_tokens: Tensor,
+        index: int,
+    ) -> None:
+        position = (seq_lens + (index - 1)).clamp_(max=self.planner.span - 1)
+        plan = self.planner.of(position.unsqueeze(1))
+        before = hidden.to(self.model.dtype).unsqueeze(1)
+        after = self.model.nextn(before, token.unsqueeze(1), plan, draft_kv)[:, 0]
+        hidden.copy_(after)
+        draft_tokens.copy_(self.model.logits(after).argmax(-1))
+
+    def build_tree(
+        self, draft_tokens: Tensor, bonus: Tensor, seq_lens: Tensor, tree: Tensor
+    ) -> None:
+        torch.cat([bonus.unsqueeze(1), draft_tokens], 1, out=tree)
+
+    # Verify
+
+    def plan_verify(self, tree: Tensor, seq_lens: Tensor, verify_meta: Plan) -> None:
+        self.planner.fill(verify_meta, seq_lens.unsqueeze(1), self._along[: tree.shape[1]])
+
+    def target(
+        self,
+        tree: Tensor,
+        verify_meta: Plan,
+        target_kv: list[Tensor],
+        logits: Tensor,
+        rows_hidden: Tensor,
+    ) -> None:
+        hidden = self.model.target(tree, verify_meta, target_kv)
+        rows_hidden.copy_(hidden)
+        logits.copy_(self.model.logits(hidden))
+
+    def accept(
+        self, logits: Tensor, tree: Tensor, seq_lens: Tensor, accepted: Tensor, bonus: Tensor
+    ) -> None:
+        chosen = logits.argmax(-1)
+        agrees = chosen[:, :-1] == tree[:, 1:]
+        agreed = agrees.cumprod(1).sum(1, keepdim=True)
+        torch.where(self._along <= agreed, chosen, self._not_accepted, out=accepted)
+        torch.gather(chosen, 1, agreed, out=bonus.unsqueeze(1))
+        seq_lens.add_(agreed[:, 0]).add_(1)
+
+    # Extend
+
+    def plan_extend(self, accepted: Tensor, seq_lens: Tensor, extend_meta: Plan) -> None:
+        start = seq_lens.unsqueeze(1) - _count(accepted)
+        self.planner.fill(extend_meta, start, self._along)
+
+    def nextn_extend(
+        self,
+        accepted: Tensor,
+        rows_hidden: Tensor,
+        extend_meta: Plan,
+        draft_kv: list[Tensor],
+        candidate: Tensor,
+        hidden: Tensor,
+    ) -> None:
+        before = rows_hidden.to(self.model.dtype)
+        after = self.model.nextn(before, accepted.clamp(min=0), extend_meta, draft_kv)
+        last = (_count(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
+        newest = after.gather(1, last)[:, 0]  # the head runs on the last accepted row only
+        hidden.copy_(newest)
+        candidate[:, 0] = self.model.logits(newest).argmax(-1)
+
+    def publish(self, accepted: Tensor, out_tokens: Tensor) -> None:
+        out_tokens.copy_(accepted)
+
+    # Before the first round
+
+    def prefill(self, prompt: list[int], slot: int) -> tuple[int, Tensor, dict[str, Tensor]]:
+        """Runs a prompt into a slot of both caches.
+
+        Returns the first new token, its logits `[vocab]`, and the values of the carried buffers for
+        the slot: `seq_lens`, `bonus`, `candidate`, `hidden`.
+        """
+        tokens = torch.tensor([prompt])
+        plan = self.planner.of(torch.arange(len(prompt)).unsqueeze(0))
+        cache = [slots[slot : slot + 1] for slots in self.target_cache]
+        states = self.model.target(tokens, plan, cache)
+        logits = self.model.logits(states[:, -1])[0]
+        bonus = logits.argmax(-1)
+        following = torch.cat([tokens[:, 1:], bonus.view(1, 1)], 1)
+        cache = [slots[slot : slot + 1] for slots in self.nextn_cache]
+        hidden = self.model.nextn(states, following, plan, cache)[0, -1]
+        candidate = self.model.logits(hidden).argmax(-1, keepdim=True)
+        lens = torch.tensor(len(prompt))
+        carried = {"seq_lens": lens, "bonus": bonus, "candidate": candidate, "hidden": hidden}
+        return int(bonus), logits, carried
+
+    def move(self, source: int, target: int) -> None:
+        """Takes a request's rows of both caches to another slot."""
+        for cache in (*self.target_cache, *self.nextn_cache):
+            cache[target] = cache[source]
+
+
+def _count(accepted: Tensor) -> Tensor:
+    """Accepted tokens of each request, `i64[B, 1]`."""
+    return (accepted >= 0).sum(1, keepdim=True)
+
+
+def check_sizes(schedule: Schedule, model: TinyModel) -> None:
+    """Raises BindError when a buffer of the schedule has not the model's sizes."""
+    shape = model.shape
+    wanted = {"hidden": shape.hidden, "rows_hidden": shape.hidden, "logits": shape.vocab}
+    for number, buffer in enumerate(schedule.buffers):
+        sizes = schedule.buckets[-1].shapes[number]
+        if buffer.name in wanted and (sizes is None or sizes[-1] != wanted[buffer.name]):
+            found = "opaque" if sizes is None else f"{sizes[-1]} wide"
+            raise BindError(
+                f"{schedule.place_of(buffer.place)}: `{buffer.name}` is {found}; "
+                f"the model needs a last axis of {wanted[buffer.name]}"
+            )

@@ -1,0 +1,168 @@
+"""Speculative and plain decoding of the same prompts, taking turns, held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..models.tiny.checkpoint import Checkpoint
+from ..models.tiny.model import TinyModel
+from ..schedule import Schedule
+from ..trace import Trace
+from .plain import Plain
+from .request import Request
+from .speculative import Speculative
+
+ROUNDS_A_TURN = 8
+STEPS_A_ROUND = 2
+"""Plain steps for every round of a turn: near enough to what a round commits."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    requests: list[Request]
+    plain: list[Request] | None
+    speculative: Speculative
+    """Closed."""
+    plain_seconds: float | None
+    counts: list[dict[str, Any]]
+
+    @property
+    def identical(self) -> bool | None:
+        """Whether every text has the tokens that plain decoding gave it; None when there is none."""
+        if self.plain is None:
+            return None
+        pairs = zip(self.requests, self.plain, strict=True)
+        return all(one.tokens == other.tokens for one, other in pairs)
+
+
+def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[Request]:
+    """Each request opens with the model's own token and ends at it."""
+    bos = checkpoint.shape.bos
+    encoded = checkpoint.tokenizer.encode_all(prompts)
+    return [Request([bos, *ids], most, bos) for ids in encoded]
+
+
+def decode(
+    schedule: Schedule,
+    model: TinyModel,
+    make_requests: Callable[[], list[Request]],
+    *,
+    with_plain: bool = True,
+    captured: bool = True,
+    device: str = "cpu",
+    trace: Trace | None = None,
+    keep_logits: bool = False,
+    on_tokens: Callable[[Request, int], None] = lambda request, count: None,
+) -> Outcome:
+    """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
+
+    `captured` is for plain decoding; whether the rounds are captured is the schedule's matter.
+    Raises what `Speculative` raises.
+    """
+    requests = make_requests()
+    speculative = Speculative(
+        schedule,
+        model,
+        requests,
+        device=device,
+        trace=trace,
+        keep_logits=keep_logits,
+        on_tokens=on_tokens,
+    )
+    plain_requests, plain = None, None
+    try:
+        if with_plain:
+            plain_requests = make_requests()
+            buckets = [dict(bucket.sizes)["bs"] for bucket in schedule.buckets]
+            plain = Plain(
+                model, plain_requests, buckets, captured=captured, keep_logits=keep_logits
+            )
+        more = [True, plain is not None]
+        while any(more):
+            more[0] = more[0] and speculative.advance(ROUNDS_A_TURN)
+            if plain is not None:
+                more[1] = more[1] and plain.advance(ROUNDS_A_TURN * STEPS_A_ROUND)
+        counts = speculative.runner.counts()
+    finally:
+        speculative.close()
+    seconds = None if plain is None else plain.seconds
+    return Outcome(requests, plain_requests, speculative, seconds, counts)
+
+
+def report(outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: str) -> dict[str, Any]:
+    """What a run was, as JSON values. Times are seconds, rates a second, rows counts.
+
+    `cost_per_token` is the time of all rounds over all rounds' committed tokens a request: mean round
+    time / mean accepted, as a ratio of sums.
+    """
+    spec = outcome.speculative
+    committed = sum(count * times for count, times in spec.accepted.items())
+    request_rounds = sum(spec.accepted.values())
+    rounds = sum(bucket["rounds"] for bucket in outcome.counts)
+    produced = sum(max(len(request.tokens) - 1, 0) for request in outcome.requests)
+    mean = committed / request_rounds if request_rounds else 0.0
+    speed = _rate(produced, spec.seconds)
+    plain_speed = None
+    if outcome.plain is not None and outcome.plain_seconds is not None:
+        plain_produced = sum(max(len(request.tokens) - 1, 0) for request in outcome.plain)
+        plain_speed = _rate(plain_produced, outcome.plain_seconds)
+    widths, padded, captures = _graphs(outcome, schedule)
+    return {
+        "schedule": schedule.name,
+        "source": schedule.source.name,
+        "variant": schedule.variant,
+        "target": schedule.target.name,
+        "settings": dict(schedule.settings),
+        "mode": mode,
+        "capture": spec.runner.device.capture_kind,
+        "text": [checkpoint.tokenizer.decode(request.tokens) for request in outcome.requests],
+        "tokens": [request.tokens for request in outcome.requests],
+        "rounds": rounds,
+        "accepted_mean": mean,
+        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
+        "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
+        "buckets": {str(b["sizes"].get("bs", 1)): b["rounds"] for b in outcome.counts if b["rounds"]},
+        "widths": widths,
+        "captures": captures,
+        "waits": schedule.waits(schedule.buckets[0]),
+        "rows_padded": padded,
+        "cost_per_token": spec.seconds / rounds / mean if rounds and mean else None,
+        "identical_to_plain": outcome.identical,
+        "tokens_per_s": speed,
+        "plain_tokens_per_s": plain_speed,
+        "speedup": speed / plain_speed if speed and plain_speed else None,
+    }
+
+
+def distinct_ratio(texts: list[list[int]], length: int = 4) -> float | None:
+    """Distinct over all runs of so many tokens, each text by itself: 1 when nothing repeats."""
+    distinct = total = 0
+    for tokens in texts:
+        runs = [tuple(tokens[n : n + length]) for n in range(len(tokens) - length + 1)]
+        distinct += len(set(runs))
+        total += len(runs)
+    return distinct / total if total else None
+
+
+def _rate(count: int, seconds: float) -> float | None:
+    return count / seconds if seconds > 0 else None
+
+
+def _graphs(outcome: Outcome, schedule: Schedule) -> tuple[dict, dict, dict]:
+    """Of every capture: rows a request, rows replayed for nobody, and what was replayed how often."""
+    spec = outcome.speculative
+    widths: dict[str, int] = {}
+    padded: dict[str, int] = {}
+    captures: dict[str, dict[str, Any]] = {}
+    for number, bucket in enumerate(outcome.counts):
+        size = bucket["sizes"].get("bs", 1)
+        empty = size * bucket["rounds"] - spec.live_rows[number]
+        for name, graph in bucket["graphs"].items():
+            widths[name] = graph["rows"] // size
+            padded[name] = padded.get(name, 0) + empty * widths[name]
+            if graph["replays"]:
+                entry = captures.setdefault(name, {"phases": graph["phases"], "replays": {}})
+                entry["replays"][str(graph["rows"])] = graph["replays"]
+    return widths, padded, captures

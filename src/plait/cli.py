@@ -1,0 +1,65 @@
+"""The command `plait`: arguments, exit codes, and one clear line for whatever stands in the way.
+
+Exit codes: 0 fine; 1 differs, or fell short; 2 the input is wrong; 3 the environment is. Each verb is
+a module of `commands/` that imports what it needs when it is called, so that a verb that only
+compiles loads nothing more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+from .exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
+
+VERBS = ("check", "compile", "run", "explain", "diff")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except Refused as refused:
+        print(f"plait {options.verb}: {refused}", file=sys.stderr)
+        return refused.code
+    except BrokenPipeError:
+        # Whoever read the output has enough of it. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+    except ModuleNotFoundError as error:
+        print(f"plait {options.verb}: {_missing(error)}", file=sys.stderr)
+        return WRONG_ENVIRONMENT
+    except OSError as error:
+        print(f"plait {options.verb}: {_unusable(error)}", file=sys.stderr)
+        return WRONG_INPUT
+
+
+def _parser() -> argparse.ArgumentParser:
+    from .commands import check, compile, diff, explain, run
+
+    parser = argparse.ArgumentParser(
+        prog="plait",
+        description="Write, prove and run the schedule of a speculative-decoding round.",
+        epilog="exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment",
+    )
+    parser.add_argument("--version", action="version", version=f"plait {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for module in (check, compile, run, explain, diff):
+        module.add_to(verbs)
+    return parser
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    return f"needs the module `{error.name}`, which is not installed: pip install 'plait[run]'"
+
+
+def _unusable(error: OSError) -> str:
+    name = f"{error.filename}: " if error.filename else ""
+    return f"{name}{error.strerror or error}"

@@ -1,0 +1,1 @@
+"""One verb a module: `add_to` declares its arguments, `run` does it and returns the exit code."""

@@ -1,0 +1,137 @@
+"""Arguments that several verbs share, and the spec they lead to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..exit import Refused
+
+if TYPE_CHECKING:
+    from ..compiler.compile import Asked
+    from ..dsl.diagnostic import Diagnostic
+    from ..dsl.span import Source
+    from ..runtime.schedule import Schedule
+
+
+def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a param or flag, in the spec's own notation; may be given several times",
+    )
+    parser.add_argument("--variant", metavar="NAME", help="a variant of the spec")
+    parser.add_argument("--pipeline", metavar="NAME", help="which pipeline, in a file of several")
+    parser.add_argument(
+        "--target", default="cpu", metavar="NAME", help="a target's name or .toml file; default cpu"
+    )
+
+
+def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
+    """What the arguments ask a spec to be compiled for."""
+    from ..compiler.compile import Asked
+    from ..dsl.span import Source
+
+    settings = {}
+    for given in options.set:
+        name, equals, _ = given.partition("=")
+        if not equals:
+            raise Refused(f"--set {given}: write it as NAME=VALUE")
+        settings[name.strip()] = Source("--set", given)
+    return Asked(
+        pipeline=options.pipeline,
+        variant=variant or options.variant,
+        settings=settings,
+        target=options.target,
+        capture=getattr(options, "capture", True),
+    )
+
+
+def spec_source(path: str) -> Source:
+    """The text of a spec file. Raises Refused, OSError."""
+    from ..compiler.compile import read_source
+
+    try:
+        return read_source(path)
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def compiled(options: argparse.Namespace, path: str, variant: str | None = None) -> Schedule:
+    """The Schedule of a `.spec` file, or of a `.json` file that holds one.
+
+    Prints what is wrong with a spec and raises Refused; so do all the verbs.
+    """
+    from ..compiler.compile import compile_source
+    from ..compiler.target import TargetError
+    from ..dsl.diagnostic import SpecError
+
+    if path.endswith(".json"):
+        return _loaded(options, path)
+    try:
+        return compile_source(spec_source(path), asked_for(options, variant))
+    except SpecError as error:
+        refuse(error.diagnostics)
+    except TargetError as error:
+        raise Refused(str(error)) from None
+
+
+def refuse(diagnostics: list[Diagnostic]) -> None:
+    """Prints diagnostics and ends the command."""
+    show(diagnostics)
+    errors = sum(d.severity == "error" for d in diagnostics)
+    raise Refused(f"{errors} error{'s' * (errors != 1)} in {_files(diagnostics)}")
+
+
+def show(diagnostics: Iterable[Diagnostic]) -> None:
+    from ..dsl.render.terminal import render
+
+    render(diagnostics, sys.stderr)
+
+
+def _files(diagnostics: Iterable[Diagnostic]) -> str:
+    return ", ".join(sorted({d.span.source.name for d in diagnostics}))
+
+
+def _loaded(options: argparse.Namespace, path: str) -> Schedule:
+    from ..runtime.schedule_json import ScheduleError, from_json
+
+    if options.set or options.variant:
+        raise Refused(f"{path}: is compiled already; --set and --variant are for a .spec file")
+    try:
+        return from_json(Path(path).read_text(encoding="utf-8"), Path(path).name)
+    except UnicodeDecodeError:
+        raise Refused(f"{path}: is not UTF-8 text, so no schedule") from None
+    except ScheduleError as error:
+        raise Refused(str(error)) from None
+
+
+def write_whole(path: str, text: str) -> None:
+    """Writes a file whole or not at all. Raises OSError, which names the path."""
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        os.chmod(file.name, 0o666 & ~_umask())
+        os.replace(file.name, target)
+    except OSError as error:
+        os.unlink(file.name)
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

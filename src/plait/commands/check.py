@@ -1,0 +1,92 @@
+"""`plait check`: proves a spec at its default settings and in every variant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from ..exit import FINE, WRONG_INPUT, Refused
+from .asked import add_spec_arguments, asked_for, spec_source
+
+if TYPE_CHECKING:
+    from ..dsl.diagnostic import Diagnostic
+
+
+def add_to(verbs: argparse._SubParsersAction) -> None:
+    parser = verbs.add_parser(
+        "check",
+        help="prove a spec",
+        description="Prove specs at their default settings and in every variant. "
+        "Exit 0 when no rule finds an error, 2 otherwise.",
+    )
+    parser.add_argument("spec", nargs="+", metavar="SPEC")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    add_spec_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    findings: list[tuple[str, str | None, Diagnostic]] = []
+    proven = []
+    for path in options.spec:
+        found, names = _check(options, path)
+        findings += found
+        if not any(diagnostic.severity == "error" for _, _, diagnostic in found):
+            proven.append(f"{path}: sound" + (f" ({', '.join(names)})" if len(names) > 1 else ""))
+    wrong = any(diagnostic.severity == "error" for _, _, diagnostic in findings)
+    if options.json:
+        _print_json(findings, wrong)
+    else:
+        _print(findings, proven)
+    return WRONG_INPUT if wrong else FINE
+
+
+def _check(
+    options: argparse.Namespace, path: str
+) -> tuple[list[tuple[str, str | None, Diagnostic]], list[str]]:
+    """Findings with the file and the variant that first shows each, and the variants judged."""
+    from ..compiler.compile import prove_all
+    from ..compiler.target import TargetError
+    from ..dsl.diagnostic import SpecError
+
+    try:
+        reports = prove_all(spec_source(path), asked_for(options))
+    except SpecError as error:
+        return [(path, None, diagnostic) for diagnostic in error.diagnostics], []
+    except TargetError as error:
+        raise Refused(str(error)) from None
+    seen = set()
+    found = []
+    for variant, report in reports:
+        for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
+            key = (diagnostic.code, diagnostic.span, diagnostic.message)
+            if key not in seen:
+                seen.add(key)
+                found.append((path, variant, diagnostic))
+    return found, [variant or "default" for variant, _ in reports]
+
+
+def _print(findings: list[tuple[str, str | None, Diagnostic]], proven: list[str]) -> None:
+    if findings:
+        from ..dsl.render.terminal import render
+
+        for _, variant, diagnostic in findings:
+            if variant is not None:
+                print(f"in variant {variant}:")
+            sys.stdout.flush()
+            render([diagnostic], sys.stdout)
+    for line in proven:
+        print(line)
+
+
+def _print_json(findings: list[tuple[str, str | None, Diagnostic]], wrong: bool) -> None:
+    import json
+
+    from ..dsl.render.as_json import as_json
+
+    entries = [
+        {"path": path, "variant": variant, **as_json(diagnostic)}
+        for path, variant, diagnostic in findings
+    ]
+    print(json.dumps({"sound": not wrong, "findings": entries}, indent=2, ensure_ascii=False))

@@ -1,0 +1,75 @@
+"""`plait compile`: a spec to a schedule, as JSON, Python, Mermaid or DOT."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..exit import FINE, Refused
+from .asked import add_spec_arguments, compiled, write_whole
+
+FORMS = ("json", "python", "mermaid", "dot")
+
+
+def add_to(verbs: argparse._SubParsersAction) -> None:
+    parser = verbs.add_parser(
+        "compile",
+        help="compile a spec to a schedule",
+        description="Prove a spec and write its schedule: JSON to run or to keep, Python that runs "
+        "alone with torch and your bodies, Mermaid or DOT to look at.",
+    )
+    parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--emit", choices=FORMS, default="json", help="default json")
+    parser.add_argument("--json", dest="emit", action="store_const", const="json", help="the same")
+    parser.add_argument(
+        "--bucket",
+        action="append",
+        default=[],
+        metavar="DIM=SIZE",
+        help="which bucket mermaid and dot show; default the largest",
+    )
+    parser.add_argument(
+        "--no-capture",
+        dest="capture",
+        action="store_false",
+        help="let every capture take its eager route",
+    )
+    add_spec_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    text = _text(options)
+    if options.output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_whole(options.output, text)
+    return FINE
+
+
+def _text(options: argparse.Namespace) -> str:
+    schedule = compiled(options, options.spec)
+    if options.emit == "json":
+        from ..runtime.schedule_json import to_json
+
+        return to_json(schedule)
+    if options.emit == "python":
+        from ..runtime.program import standalone_text
+
+        return standalone_text(schedule)
+    bucket = schedule.buckets[-1]
+    if options.bucket:
+        try:
+            sizes = {n.strip(): int(v) for n, v in (one.split("=") for one in options.bucket)}
+            bucket = schedule.bucket_for(**sizes)
+        except ValueError as error:
+            raise Refused(f"--bucket {' '.join(options.bucket)}: {error}") from None
+    if options.emit == "mermaid":
+        from ..compiler.emit.mermaid import mermaid
+
+        return mermaid(schedule, bucket)
+    from ..compiler.emit.dot import dot
+
+    return dot(schedule, bucket)

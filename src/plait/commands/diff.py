@@ -1,0 +1,45 @@
+"""`plait diff`: two schedules side by side."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..exit import DIFFERS, FINE
+from .asked import add_spec_arguments, compiled
+
+
+def add_to(verbs: argparse._SubParsersAction) -> None:
+    parser = verbs.add_parser(
+        "diff",
+        help="compare two schedules",
+        description="Compare two schedules: settings, streams, phases, edges, captures, buffers. Each "
+        "is a .spec file, a variant of one (eagle.spec@serial) or a schedule's .json. "
+        "Exit 0 when nothing differs, 1 when something does.",
+    )
+    parser.add_argument("before", metavar="A")
+    parser.add_argument("after", metavar="B")
+    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    add_spec_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..compiler.diff import diff
+
+    before, after = (_side(options, side) for side in (options.before, options.after))
+    found = diff(before, after)
+    if options.json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps({"same": not found, **asdict(found)}, indent=2, ensure_ascii=False))
+    else:
+        print(found, end="")
+    return DIFFERS if found else FINE
+
+
+def _side(options: argparse.Namespace, side: str):
+    path, at, variant = side.rpartition("@")
+    if at and path.endswith(".spec"):
+        return compiled(options, path, variant)
+    return compiled(options, side)

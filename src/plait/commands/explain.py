@@ -1,0 +1,70 @@
+"""`plait explain`: the skeleton of a round, or the page of a rule."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from ..exit import FINE, Refused
+from .asked import add_spec_arguments, asked_for, refuse, spec_source
+
+if TYPE_CHECKING:
+    from ..compiler.explain import Skeleton
+
+CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
+
+
+def add_to(verbs: argparse._SubParsersAction) -> None:
+    parser = verbs.add_parser(
+        "explain",
+        help="explain a round, or a rule",
+        description="Print the skeleton of a round: every fork, where it comes back, what it orders. "
+        "Given a code such as PL201, print what the rule refuses and why.",
+    )
+    parser.add_argument("subject", metavar="SPEC|CODE")
+    parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
+    add_spec_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    if CODE.match(options.subject):
+        print(_rule(options.subject.upper()), end="")
+        return FINE
+    skeleton = _skeleton(options)
+    if options.json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
+    else:
+        from ..compiler.explain import skeleton_text
+
+        print(skeleton_text(skeleton), end="")
+    return FINE
+
+
+def _skeleton(options: argparse.Namespace) -> Skeleton:
+    from ..compiler.compile import prove
+    from ..compiler.explain import skeleton
+    from ..compiler.target import TargetError
+    from ..dsl.diagnostic import SpecError
+
+    try:
+        proven = prove(spec_source(options.subject), asked_for(options))
+    except SpecError as error:
+        refuse(error.diagnostics)
+    except TargetError as error:
+        raise Refused(str(error)) from None
+    return skeleton(proven.orders[-1])
+
+
+def _rule(code: str) -> str:
+    from ..compiler.rules import RULES
+
+    for rule in RULES:
+        if rule.code == code:
+            return rule.page()
+    known = ", ".join(rule.code for rule in RULES)
+    raise Refused(f"there is no page for {code}; there is one for {known}")

@@ -1,0 +1,225 @@
+"""`plait run`: decodes prompts with a compiled round on the model that comes with Plait."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
+from .asked import add_spec_arguments, compiled
+
+if TYPE_CHECKING:
+    from ..runtime.eagle.request import Request
+    from ..runtime.models.tiny.tokenizer import Tokenizer
+    from ..runtime.schedule import Schedule
+    from ..runtime.trace import Trace
+
+LARGEST_PROMPTS = 1 << 24
+"""Bytes of a prompts file."""
+
+
+def add_to(verbs: argparse._SubParsersAction) -> None:
+    parser = verbs.add_parser(
+        "run",
+        help="decode prompts with a compiled round",
+        description="Compile a round, decode prompts with it on the model that comes with Plait, and "
+        "hold tokens and speed against plain decoding of the same model. Without a prompt "
+        "it takes those that were held out from training. Exit 1 when tokens differ.",
+    )
+    parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
+    parser.add_argument("--prompt", action="append", metavar="TEXT", help="may be given several times")
+    parser.add_argument("--prompts", metavar="FILE", help="a prompt a line, or .jsonl with `prompt`")
+    parser.add_argument("--max-new-tokens", type=int, default=96, metavar="N", help="default 96")
+    parser.add_argument(
+        "--mode",
+        choices=("exact", "f32"),
+        default="exact",
+        help="exact (default): the same bits whatever the batch; f32: faster",
+    )
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
+    parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
+    parser.add_argument("--no-plain", action="store_true", help="do not decode plainly beside it")
+    parser.add_argument(
+        "--no-capture",
+        dest="capture",
+        action="store_false",
+        help="run every phase eagerly, plain decoding too",
+    )
+    parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_spec_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.max_new_tokens < 1:
+        raise Refused(f"--max-new-tokens {options.max_new_tokens}: ask for at least one")
+    given = _prompts(options)
+    if options.trace:
+        _writable(options.trace)
+    schedule = compiled(options, options.spec)
+    outcome, trace = _decode(options, schedule, given)
+    if trace is not None:
+        trace.save(Path(options.trace), schedule.name)
+    if options.json:
+        print(json.dumps(outcome, indent=2, ensure_ascii=False))
+    else:
+        _print(outcome, options)
+    return DIFFERS if outcome["identical_to_plain"] is False else FINE
+
+
+def _decode(
+    options: argparse.Namespace, schedule: Schedule, given: list[str] | None
+) -> tuple[dict[str, Any], Trace | None]:
+    import torch
+
+    from ..runtime.bind import DeviceError
+    from ..runtime.devices.cpu import PhaseError
+    from ..runtime.devices.recording import CaptureError
+    from ..runtime.eagle.compare import decode, report, requests_for
+    from ..runtime.eagle.request import RequestError
+    from ..runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
+    from ..runtime.runner import BindError
+    from ..runtime.trace import Trace
+
+    torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
+    trace = Trace() if options.trace else None
+    try:
+        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        prompts = list(checkpoint.prompts) if given is None else given
+        printer = None if options.json else _Printer(checkpoint.tokenizer, prompts)
+        found = decode(
+            schedule,
+            checkpoint.model(options.mode),
+            lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
+            with_plain=not options.no_plain,
+            captured=options.capture,
+            device=options.device,
+            trace=trace,
+            on_tokens=printer.take if printer else lambda request, count: None,
+        )
+    except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
+        raise Refused(str(error)) from None
+    except DeviceError as error:
+        raise Refused(str(error), WRONG_ENVIRONMENT) from None
+    if printer:
+        printer.finish(found.requests)
+    outcome = report(found, schedule, checkpoint, options.mode)
+    return {**outcome, "prompts": prompts}, trace
+
+
+def _writable(path: str) -> None:
+    """Refuses a trace file now that could not be written when the work is done."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise Refused(f"--trace {path}: there is no folder {folder}")
+    if Path(path).is_dir():
+        raise Refused(f"--trace {path}: is a folder")
+
+
+def _prompts(options: argparse.Namespace) -> list[str] | None:
+    """The prompts given, or None. Raises Refused, OSError."""
+    prompts = list(options.prompt or [])
+    if options.prompts:
+        path = Path(options.prompts)
+        with path.open("rb") as file:
+            data = file.read(LARGEST_PROMPTS + 1)
+        if len(data) > LARGEST_PROMPTS:
+            raise Refused(f"{path}: has more than {LARGEST_PROMPTS:,} bytes")
+        try:
+            lines = data.decode("utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise Refused(f"{path}: is not UTF-8 text (byte {error.start})") from None
+        numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip()]
+        if path.suffix == ".jsonl":
+            prompts += [_prompt_of(path, number, line) for number, line in numbered]
+        else:
+            prompts += [line for _, line in numbered]
+        if not prompts:
+            raise Refused(f"{path}: holds no prompt; write one a line")
+    return prompts or None
+
+
+def _prompt_of(path: Path, number: int, line: str) -> str:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Refused(f"{path}:{number}: is not JSON") from None
+    prompt = value.get("prompt") if isinstance(value, dict) else value
+    if not isinstance(prompt, str):
+        raise Refused(f'{path}:{number}: should be a text, or an object with a text "prompt"')
+    return prompt
+
+
+class _Printer:
+    """Prints texts as they come: the first unfinished one at once, the others when it is their turn."""
+
+    def __init__(self, tokenizer: Tokenizer, prompts: list[str]):
+        self.tokenizer = tokenizer
+        self.prompts = prompts
+        self.order: list[Request] = []
+        self.shown = 0
+        self.at = 0
+
+    def take(self, request: Request, count: int) -> None:
+        if request not in self.order:  # requests are first heard of in the order they were given
+            self.order.append(request)
+        self._advance()
+
+    def finish(self, requests: list[Request]) -> None:
+        self.order = requests
+        self._advance()
+
+    def _advance(self) -> None:
+        while self.at < len(self.order):
+            request = self.order[self.at]
+            if not self.shown:
+                sys.stdout.write(f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}")
+            text = self.tokenizer.decode(request.tokens)
+            if not request.done:
+                text = text.rstrip("\N{REPLACEMENT CHARACTER}")  # bytes still to come
+            new = text[max(self.shown - 1, 0) :]
+            sys.stdout.write(new)
+            sys.stdout.flush()
+            self.shown = len(text) + 1
+            if not request.done:
+                return
+            sys.stdout.write("\n")
+            self.at += 1
+            self.shown = 0
+
+
+def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
+    histogram = "  ".join(f"{n}: {times}" for n, times in outcome["accepted_histogram"].items())
+    buckets = ", ".join(f"{size} ({rounds} rounds)" for size, rounds in outcome["buckets"].items())
+    rows = ", ".join(f"{name} {width}" for name, width in outcome["widths"].items()) or "none"
+    distinct = outcome["distinct_4gram_ratio"]
+    lines = [
+        ("schedule", f"{outcome['schedule']} ({outcome['source']}), mode {outcome['mode']}"),
+        ("capture", outcome["capture"] if outcome["captures"] else "none: all phases eager"),
+        ("rounds", f"{outcome['rounds']}, {outcome['waits']} waits each"),
+        ("buckets", buckets),
+        ("rows a request", rows),
+        ("accepted a round", f"{outcome['accepted_mean']:.2f}   ({histogram})"),
+        ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
+        ("tokens/s", _speed(outcome)),
+    ]
+    print()
+    for name, value in lines:
+        print(f"{name:<17} {value}")
+    if options.trace:
+        print(f"{'trace':<17} {options.trace}   (open it at ui.perfetto.dev)")
+    if outcome["identical_to_plain"] is not None:
+        print(f"identical to plain: {'yes' if outcome['identical_to_plain'] else 'NO'}")
+
+
+def _speed(outcome: dict[str, Any]) -> str:
+    speed, plain = outcome["tokens_per_s"], outcome["plain_tokens_per_s"]
+    if speed is None:
+        return "-"
+    if plain is None:
+        return f"{speed:.0f} speculative"
+    return f"{speed:.0f} speculative, {plain:.0f} plain: {outcome['speedup']:.2f} x"
