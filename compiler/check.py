@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..dsl.diagnostic import Diagnostic, Report
-from . import rules
-from .order import Order, order
-from .round import Round
-from .rules import never_comes_back, race, too_many_streams
-from .target import Target
+from plait.compiler import rules
+from plait.compiler.order import Order, order
+from plait.compiler.round import Round
+from plait.compiler.rules import never_comes_back, race, too_many_streams
+from plait.compiler.target import Target
+from plait.dsl.diagnostic import Diagnostic, Report
 
 
 def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:

@@ -6,20 +6,21 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
-from ..dsl import syntax
-from ..dsl.diagnostic import Diagnostic, Report
-from ..dsl.parser import MAX_CHARACTERS, parse
-from ..dsl.settings import choose_pipeline, settings_for, variants_of
-from ..dsl.span import Source
-from ..dsl.values import Value
-from ..runtime.schedule import Digest, Schedule
-from .check import check
-from .elaborate import elaborate
-from .lower import lower
-from .order import Order
-from .target import load_target
+from plait.compiler.check import check
+from plait.compiler.elaborate import elaborate
+from plait.compiler.lower import lower
+from plait.compiler.order import Order
+from plait.compiler.target import load_target
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, Report
+from plait.dsl.parser import MAX_CHARACTERS, parse
+from plait.dsl.settings import choose_pipeline, settings_for, variants_of
+from plait.dsl.span import Source
+from plait.dsl.values import Value
+from plait.runtime.schedule import Digest, Schedule
 
 DEFAULT_TARGET = "cpu"
 
@@ -49,7 +50,7 @@ class Proven:
     notes: list[Diagnostic]
 
 
-def read_source(path: str | Path) -> Source:
+def read_source(path: str | PathLike[str]) -> Source:
     """The text of a spec file, called by its base name. Raises OSError or UnicodeDecodeError."""
     path = Path(path)
     with path.open("rb") as file:
@@ -80,7 +81,7 @@ def prove_all(source: Source, asked: Asked) -> list[tuple[str | None, Report]]:
 
 def compile_source(source: Source, asked: Asked) -> Schedule:
     """The Schedule of a spec. Raises SpecError or TargetError."""
-    from .. import __version__
+    from plait import __version__
 
     proven = prove(source, asked)
     target = load_target(asked.target)

@@ -15,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .order import Moment, Order
-from .round import HOST, Access, Axis, Buffer, Close, Open, Phase, Round
+from plait.compiler.order import Moment, Order
+from plait.compiler.round import HOST, Access, Axis, Buffer, Close, Open, Phase, Round
+from plait.dsl.record import Record
 
 MOST_RACES = 10_000
 """Where a spec has more, these are enough to mend it by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Touch(Record):
     """One access of one phase in one round, with the interval it lasts."""
 
     phase: Phase
@@ -52,8 +53,8 @@ class Touch:
         return self.round - self.access.rounds_back
 
 
-@dataclass(frozen=True, slots=True)
-class Race:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Race(Record):
     earlier: Touch
     """Issued first. A run may still be in it when the later one begins."""
     later: Touch

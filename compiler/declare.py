@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from ..dsl import syntax
-from ..dsl.diagnostic import Diagnostic, Label, SpecError
-from ..dsl.span import Span
-from ..dsl.suggest import did_you_mean
-from ..dsl.values import Broken, Silenced, Value, truth, whole
-from .round import HOST, Buffer, Stream
+from plait.compiler.round import HOST, Buffer, Stream
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, Label, SpecError
+from plait.dsl.span import Span
+from plait.dsl.suggest import did_you_mean
+from plait.dsl.values import Broken, Silenced, Value, truth, whole
 
 STREAM_KINDS = ("compute", "comm", "copy", "update")
 DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")

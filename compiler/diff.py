@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..runtime.schedule import Schedule
-from .steps import steps
+from plait.compiler.steps import steps
+from plait.runtime.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,10 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
     buffers = {}
     for number, buffer in enumerate(schedule.buffers):
         shape = schedule.buckets[-1].shapes[number]
-        words = [buffer.dtype + ("" if shape is None else f"[{_list(shape)}]"), f"on {buffer.memory}"]
+        words = [
+            buffer.dtype + ("" if shape is None else f"[{_list(shape)}]"),
+            f"on {buffer.memory}",
+        ]
         words += [word for word in ("carried", "static") if getattr(buffer, word)]
         words += [f"copies {buffer.copies}"] * (buffer.copies > 1)
         buffers[buffer.name] = " ".join(words)

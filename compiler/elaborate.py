@@ -12,14 +12,26 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn
 
-from ..dsl import syntax
-from ..dsl.diagnostic import Diagnostic, Label, Report, SpecError
-from ..dsl.settings import Settings
-from ..dsl.span import Span
-from ..dsl.suggest import did_you_mean
-from ..dsl.values import BROKEN, Broken, Silenced, Value, evaluate, truth, whole
-from .declare import Buffers, Streams
-from .round import HOST, Access, Axis, Capture, Close, Edge, Item, Open, Phase, Round, Source
+from plait.compiler.declare import Buffers, Streams
+from plait.compiler.round import (
+    HOST,
+    Access,
+    Axis,
+    Capture,
+    Close,
+    Edge,
+    Item,
+    Open,
+    Phase,
+    Round,
+    Source,
+)
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, Label, Report, SpecError
+from plait.dsl.settings import Settings
+from plait.dsl.span import Span
+from plait.dsl.suggest import did_you_mean
+from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, truth, whole
 
 MOST_PHASES = 1_000_000
 MOST_BUCKETS = 4096
@@ -49,9 +61,7 @@ def elaborate(
     return rounds
 
 
-def _buckets(
-    pipeline: syntax.Pipeline, settings: Settings, report: Report
-) -> list[dict[str, int]]:
+def _buckets(pipeline: syntax.Pipeline, settings: Settings, report: Report) -> list[dict[str, int]]:
     """Every combination of dim sizes."""
     scope: dict[str, Value | Broken] = {}
     dims: dict[str, list[int]] = {}
@@ -95,7 +105,7 @@ def _collecting(report: Report) -> Iterator[None]:
         pass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Unresolved:
     """An edge from an earlier round: what it names may stand further down."""
 
@@ -450,7 +460,9 @@ class _Elaboration:
         if name in self.points:
             named = self.points[name]
             if member is not None and not (named.kind == "capture" or named.eager):
-                self.fail("PL112", f"`{name}` is a {named.kind}; only a capture is loaded", point.span)
+                self.fail(
+                    "PL112", f"`{name}` is a {named.kind}; only a capture is loaded", point.span
+                )
             kind, number = named.kind, named.number
             if member is not None:
                 kind, number = ("phase" if named.eager else "loaded"), named.loaded
@@ -466,7 +478,7 @@ class _Elaboration:
         raise SpecError([Diagnostic("PL101", message, point.span, help=known)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Named:
     """What an edge may name: a phase or capture, and what its `loaded` is."""
 

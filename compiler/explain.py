@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .conflicts import races
-from .order import Order, order
-from .round import HOST, Close, Edge, Open, Phase, Round
+from plait.compiler.conflicts import races
+from plait.compiler.order import Order, order
+from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,9 @@ def _covers(round: Round, edge: Edge, place: int, stream: int) -> tuple[int, int
     for number, item in enumerate(round.items):
         named = (
             isinstance(item, Phase) and source.kind == "phase" and item.number == source.number
-        ) or (isinstance(item, Close) and source.kind == "capture" and item.capture == source.number)
+        ) or (
+            isinstance(item, Close) and source.kind == "capture" and item.capture == source.number
+        )
         if named and _stream_of(round, number) == stream:
             return number, source.rounds_back
     return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.schedule import Bucket, Schedule
-from .steps import steps
+from plait.compiler.steps import steps
+from plait.runtime.schedule import Bucket, Schedule
 
 
 def graph(schedule: Schedule, bucket: Bucket | None = None) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..dsl.span import Span
-from ..runtime import schedule as machine
-from .conflicts import copied_in
-from .order import Order, Wait
-from .round import Edge, Item, Open, Phase, Round
+from plait.compiler.conflicts import copied_in
+from plait.compiler.order import Order, Wait
+from plait.compiler.round import Edge, Item, Open, Phase, Round
+from plait.dsl.span import Span
+from plait.runtime import schedule as machine
 
 
 def lower(
@@ -99,7 +99,9 @@ def _program(order: Order, events: dict[int, tuple[int, int]]) -> list[machine.I
         if isinstance(item, Edge):
             for wait, at in asked:
                 event, _ = events[wait.source]
-                program.append(machine.Instruction("block", event, machine.HOST, wait.rounds_back, at))
+                program.append(
+                    machine.Instruction("block", event, machine.HOST, wait.rounds_back, at)
+                )
             continue
         if isinstance(item, Phase):
             stream = item.stream

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..dsl.diagnostic import Edit, Fix
-from ..dsl.span import Span
-from .conflicts import Race
-from .round import HOST, Close, Edge, Item, Open, Round, Source
+from plait.compiler.conflicts import Race
+from plait.compiler.round import HOST, Close, Edge, Item, Open, Round, Source
+from plait.dsl.diagnostic import Edit, Fix
+from plait.dsl.record import Record
+from plait.dsl.span import Span
 
 MENDED = -1
 """Number of an edge that a mend adds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mend(Record):
     edge: Edge
     before: int
     """The item it stands before."""
@@ -31,7 +32,7 @@ class Mend:
 
     def applied(self, round: Round) -> Round:
         """The round with the edge in it."""
-        items = round.items[: self.before] + (self.edge,) + round.items[self.before :]
+        items = (*round.items[: self.before], self.edge, *round.items[self.before :])
         return replace(round, items=items)
 
     def fix(self) -> Fix:

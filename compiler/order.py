@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .round import HOST, Close, Edge, Open, Phase, Round, Source
+from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Source
+from plait.dsl.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Moment(Record):
     """Something that ends on a queue."""
 
     round: int
@@ -42,8 +43,8 @@ class Moment:
         return self.known[other.coordinate] >= other.index
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Wait(Record):
     """One needed cross-queue order in steady state: before `target`, on the end of `source`."""
 
     source: int
@@ -54,8 +55,8 @@ class Wait:
     """The item of the edge that asks for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dropped(Record):
     """An edge that adds nothing: what its target waits for is over by then anyway."""
 
     edge: int
@@ -166,7 +167,9 @@ class _Builder:
         pending = self.pending[coordinate]
         if not pending:
             return known
-        pending.sort(key=lambda one: (one[0].round, one[0].item) if one[0] else (-1, -1), reverse=True)
+        pending.sort(
+            key=lambda one: (one[0].round, one[0].item) if one[0] else (-1, -1), reverse=True
+        )
         for source, edge in pending:
             if source is None:
                 if self.settled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from .round import Axis
+from plait.compiler.round import Axis
 
 Box: TypeAlias = "tuple[tuple[int, int], ...]"
 """From and up to, not including, for every axis."""

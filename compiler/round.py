@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ..dsl.span import Span
-from ..dsl.values import Value
+from plait.dsl.record import Record
+from plait.dsl.span import Span
+from plait.dsl.values import Value
 
 HOST = 0
 """The number of the host among streams."""
@@ -21,16 +22,16 @@ Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stream(Record):
     name: str
     kind: str
     """`host`, or the class of a device stream: `compute`, `comm`, `copy`, `update`."""
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Buffer(Record):
     name: str
     dtype: str
     shape: tuple[int, ...] | None
@@ -44,8 +45,8 @@ class Buffer:
     """`device`, `host`, or `pinned` (host memory that only streams touch)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Access(Record):
     buffer: int
     kind: Kind
     argument: str
@@ -63,8 +64,8 @@ class Access:
         return self.kind != "reads"
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Phase(Record):
     number: int
     name: str
     """As in the text, with its index: `nextn[1]`."""
@@ -82,8 +83,8 @@ class Phase:
     """Whether its statement stands in a `for`: an edit of the text would touch every copy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Capture(Record):
     number: int
     name: str
     stream: int
@@ -92,18 +93,18 @@ class Capture:
     statement: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Open(Record):
     capture: int
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Close(Record):
     capture: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Source(Record):
     """Where an edge starts: the newest item of a stream, a phase's end, a capture's end or load."""
 
     kind: Literal["stream", "phase", "capture", "loaded"]
@@ -111,8 +112,8 @@ class Source:
     rounds_back: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Edge(Record):
     """`target` waits for `source`; the word only says which way the work goes."""
 
     number: int
@@ -166,12 +167,17 @@ class Round:
     def edge_text(self, edge: Edge) -> str:
         """An edge as a statement."""
         source, target = self.source_name(edge.source), self.stream_name(edge.target)
-        return f"fork {target} from {source}" if edge.word == "fork" else f"join {source} into {target}"
+        return (
+            f"fork {target} from {source}"
+            if edge.word == "fork"
+            else f"join {source} into {target}"
+        )
 
     def structure(self) -> tuple:
         """All but sizes: two rounds of equal structure have the same order and the same wiring."""
         accesses = tuple(
-            tuple((a.buffer, a.kind, a.rounds_back) for a in phase.accesses) for phase in self.phases
+            tuple((a.buffer, a.kind, a.rounds_back) for a in phase.accesses)
+            for phase in self.phases
         )
         items = tuple(
             (item.number, item.name, item.stream, item.capture) if isinstance(item, Phase) else item

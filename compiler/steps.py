@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..runtime.schedule import Bucket, Schedule
+from plait.runtime.schedule import Bucket, Schedule
 
 
 @dataclass(frozen=True, slots=True)

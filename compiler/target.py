@@ -7,7 +7,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..dsl.suggest import did_you_mean
+from plait.dsl.record import Record
+from plait.dsl.suggest import did_you_mean
 
 FOLDER = Path(__file__).with_name("targets")
 LARGEST = 1 << 20
@@ -17,8 +18,8 @@ class TargetError(Exception):
     """There is no such target, or its file is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Target(Record):
     name: str
     title: str
     streams: int

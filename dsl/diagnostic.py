@@ -5,37 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .span import Source, Span
+from plait.dsl.record import Record
+from plait.dsl.span import Source, Span
 
 Severity = Literal["error", "warning", "note"]
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Label(Record):
     """A second place that matters, and why."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Edit(Record):
     """Replace the text of a span; an empty span inserts."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Fix(Record):
     """A mend a person may take as it stands."""
 
     title: str
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Diagnostic(Record):
     """One finding. `message` is one sentence without a full stop, with names as in the text."""
 
     code: str

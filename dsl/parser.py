@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 from lark import Token, Transformer, UnexpectedCharacters, UnexpectedToken, v_args
 
-from . import syntax
-from .diagnostic import Diagnostic, Label, SpecError, end_of
-from .span import Source, Span
-from .tables import load_parser
-from .words import FORMS, RESERVED
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, Label, SpecError, end_of
+from plait.dsl.span import Source, Span
+from plait.dsl.tables import load_parser
+from plait.dsl.words import FORMS, RESERVED
 
 MAX_CHARACTERS = 1 << 20
 MAX_NESTING = 100
@@ -51,10 +51,11 @@ def _parse(source: Source, start: str, at: int = 0) -> Any:
 
 
 _LOCK = threading.Lock()
-_PARSER: tuple[_Build, Any] | None = None
+_PARSER: tuple[Any, Any] | None = None
 
 
-def _shared() -> tuple[_Build, Any]:
+def _shared() -> tuple[Any, Any]:
+    """The one builder and its parser; `_LOCK` is held by whoever uses them."""
     global _PARSER
     if _PARSER is None:
         build = _Build()
@@ -139,6 +140,8 @@ def _being_written(error: UnexpectedToken) -> tuple[str, Token | None]:
             continue
         if opened is None and value.type in ("LBRACE", "LSQUARE", "LPAREN"):
             opened = value
+        if value.type == "RBRACE":
+            break  # what stands before it is whole
         if str(value) in FORMS and not written:
             written = str(value)
     return written, opened
@@ -159,11 +162,11 @@ def _unexpected_character(source: Source, error: UnexpectedCharacters) -> SpecEr
 
 
 def _start(value: Any) -> int:
-    return value.start_pos if isinstance(value, Token) else value.span.start
+    return (value.start_pos or 0) if isinstance(value, Token) else value.span.start
 
 
 def _end(value: Any) -> int:
-    return value.end_pos if isinstance(value, Token) else value.span.end
+    return (value.end_pos or 0) if isinstance(value, Token) else value.span.end
 
 
 @v_args(inline=True)
@@ -198,7 +201,9 @@ class _Build(Transformer):
             if isinstance(part, syntax.Number):
                 version = int(part.value)
                 if part.value != VERSION:
-                    message = f"this file says spec {part.value}; the language read here is {VERSION}"
+                    message = (
+                        f"this file says spec {part.value}; the language read here is {VERSION}"
+                    )
                     _fail("PL003", message, part.span, help=f"write `spec {VERSION}`")
         return syntax.File(
             Span(self.source, 0, len(self.source.text)),

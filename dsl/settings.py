@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from . import syntax
-from .diagnostic import Diagnostic, SpecError
-from .parser import parse_expression
-from .span import Source, Span
-from .suggest import did_you_mean
-from .values import Broken, Value, evaluate, kind, written
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.parser import parse_expression
+from plait.dsl.span import Source, Span
+from plait.dsl.suggest import did_you_mean
+from plait.dsl.values import Broken, Value, evaluate, kind, written
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
@@ -69,7 +69,8 @@ def settings_for(
 ) -> Settings:
     """Settings of a pipeline.
 
-    `given` maps names to values, or to Sources that say NAME=VALUE in the spec's notation. Raises SpecError for a variant, param or flag that is not there.
+    `given` maps names to values, or to Sources that say NAME=VALUE in the spec's notation. Raises
+    SpecError for a variant, param or flag that is not there.
     """
     settings = Settings(environment=environment or {})
     if variant is not None:
@@ -77,7 +78,9 @@ def settings_for(
             _known(pipeline, setting.name.text, setting.name.span)
             settings.given[setting.name.text] = setting.value
     for name, value in (given or {}).items():
-        source = value if isinstance(value, Source) else Source("settings", f"{name}={written(value)}")
+        source = (
+            value if isinstance(value, Source) else Source("settings", f"{name}={written(value)}")
+        )
         start = source.text.index("=")
         _known(pipeline, name, Span(source, 0, start))
         settings.given[name] = parse_expression(source, start + 1)

@@ -8,15 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from .span import Span
+from plait.dsl.record import Record
+from plait.dsl.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Node(Record):
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Name(Node):
     text: str
 
@@ -24,50 +25,50 @@ class Name(Node):
 # Expressions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Number(Node):
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Text(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Truth(Node):
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reference(Node):
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function(Node):
     name: Name
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Item(Node):
     name: Name
     index: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequence(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary(Node):
     operator: str
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Node):
     operator: str
     left: Expression
@@ -82,13 +83,13 @@ Expression: TypeAlias = (
 # Declarations
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Param(Node):
     name: Name
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Flag(Node):
     """A setting whose default comes from the environment: `env("NAME", default)`."""
 
@@ -96,19 +97,19 @@ class Flag(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Require(Node):
     condition: Expression
     reason: Text | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dim(Node):
     name: Name
     sizes: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stream(Node):
     """`alias` is set when the name is another one for a stream; with `condition`, only when it is
     false (`own_if_true`) or with `otherwise` in its place."""
@@ -120,7 +121,7 @@ class Stream(Node):
     otherwise: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Node):
     """`carried`, `copies 2`, `on host`: a word, and what stands behind it."""
 
@@ -129,7 +130,7 @@ class Attribute(Node):
     place: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Buffer(Node):
     name: Name
     dtype: Name
@@ -140,18 +141,18 @@ class Buffer(Node):
 # The round
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Label(Node):
     name: Name
     index: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Whole(Node):
     """`_`: the whole axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Range(Node):
     """`a .. b`, both ends included."""
 
@@ -162,7 +163,7 @@ class Range(Node):
 Axis: TypeAlias = Whole | Range | Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Access(Node):
     buffer: Name
     rounds_back: int = 0
@@ -170,18 +171,18 @@ class Access(Node):
     argument: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Accesses(Node):
     kind: Literal["reads", "updates", "writes"]
     items: tuple[Access, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows(Node):
     count: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClauseWhen(Node):
     condition: Expression
     clauses: tuple[Clause, ...]
@@ -190,7 +191,7 @@ class ClauseWhen(Node):
 Clause: TypeAlias = Accesses | Rows | ClauseWhen
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Node):
     label: Label
     stream: Name
@@ -198,7 +199,7 @@ class Phase(Node):
     clauses: tuple[Clause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Point(Node):
     """What an edge starts from: a stream, a phase, a capture, or a capture's `loaded`."""
 
@@ -207,19 +208,19 @@ class Point(Node):
     member: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fork(Node):
     stream: Name
     point: Point
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Join(Node):
     point: Point
     into: Name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Capture(Node):
     label: Label
     stream: Name
@@ -228,7 +229,7 @@ class Capture(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class For(Node):
     name: Name
     first: Expression
@@ -236,7 +237,7 @@ class For(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class When(Node):
     condition: Expression
     body: tuple[Statement, ...]
@@ -248,26 +249,26 @@ Statement: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pipeline(Node):
     name: Name
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Setting(Node):
     name: Name
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Variant(Node):
     name: Name
     of: Name
     settings: tuple[Setting, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class File(Node):
     version: int
     pipelines: tuple[Pipeline, ...]

@@ -26,13 +26,10 @@ def load_parser(build: Transformer) -> Any:
         return _lark(grammar, build)
     key = f"{lark.__version__} {sys.version_info[:2]} {grammar}"
     kept = folder / f"grammar-{hashlib.sha256(key.encode()).hexdigest()[:32]}.tables"
-    if is_ours(kept, stat.S_ISREG):
-        return _lark(grammar, build, cache=str(kept))
-    fresh = kept.with_suffix(f".{os.getpid()}")
-    parser = _lark(grammar, build, cache=str(fresh))
-    if fresh.exists():
-        os.replace(fresh, kept)
-    return parser
+    if os.path.lexists(kept) and not is_ours(kept, stat.S_ISREG):
+        kept.unlink()
+    # A file torn by a writer that died, or still being written, does not load: Lark builds anew then.
+    return _lark(grammar, build, cache=str(kept))
 
 
 def _lark(grammar: str, build: Transformer, cache: str | bool = False) -> Any:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from . import syntax
-from .diagnostic import Diagnostic, SpecError
-from .span import Span
-from .suggest import did_you_mean
+from plait.dsl import syntax
+from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.span import Span
+from plait.dsl.suggest import did_you_mean
 
 Value: TypeAlias = "bool | int | float | str | list[Value]"
 
@@ -107,7 +107,7 @@ def _look_up(name: syntax.Name, scope: Mapping[str, Value | Broken]) -> Value:
 _KINDS = {bool: "true or false", int: "a whole number", str: "a text", list: "a list"}
 
 
-def _of_kind(expression: syntax.Expression, value: Value, wanted: type) -> object:
+def _of_kind(expression: syntax.Expression, value: Value, wanted: type) -> Any:
     if type(value) is not wanted:
         found = f"{kind(value)} ({written(value)})"
         _fail("PL102", f"{_KINDS[wanted]} should stand here, not {found}", expression.span)

@@ -3,14 +3,63 @@
 from __future__ import annotations
 
 RESERVED = frozenset(
-    "spec use as pipeline module variant of set param in flag require dim over same guard if else "
-    "group pool stream buffer on phase reads updates writes rows collective capacity cost when fork "
-    "from join into capture launch await for call interleave by yield prev assume disjoint true "
-    "false and or not".split()
+    [
+        "spec",
+        "use",
+        "as",
+        "pipeline",
+        "module",
+        "variant",
+        "of",
+        "set",
+        "param",
+        "in",
+        "flag",
+        "require",
+        "dim",
+        "over",
+        "same",
+        "guard",
+        "if",
+        "else",
+        "group",
+        "pool",
+        "stream",
+        "buffer",
+        "on",
+        "phase",
+        "reads",
+        "updates",
+        "writes",
+        "rows",
+        "collective",
+        "capacity",
+        "cost",
+        "when",
+        "fork",
+        "from",
+        "join",
+        "into",
+        "capture",
+        "launch",
+        "await",
+        "for",
+        "call",
+        "interleave",
+        "by",
+        "yield",
+        "prev",
+        "assume",
+        "disjoint",
+        "true",
+        "false",
+        "and",
+        "or",
+        "not",
+    ]
 )
 
 FORMS = {
-    "spec": "spec 1",
     "pipeline": "pipeline NAME { ... }",
     "variant": "variant NAME of PIPELINE { set PARAM = VALUE }",
     "set": "set PARAM = VALUE",

@@ -6,12 +6,12 @@ import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .devices.cpu import Cpu
-from .devices.native import best_replayer
-from .program import program_text
-from .runner import Runner
-from .schedule import Schedule
-from .trace import Trace
+from plait.runtime.devices.cpu import Cpu
+from plait.runtime.devices.native import best_replayer
+from plait.runtime.program import program_text
+from plait.runtime.runner import Runner
+from plait.runtime.schedule import Schedule
+from plait.runtime.trace import Trace
 
 DEVICES = ("cpu",)
 

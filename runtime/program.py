@@ -16,7 +16,7 @@ from math import lcm
 from pathlib import Path
 from typing import Any
 
-from .schedule import Bucket, Capture, Phase, Region, Schedule
+from plait.runtime.schedule import Bucket, Capture, Phase, Region, Schedule
 
 HERE = Path(__file__).parent
 CARRIED = tuple(
@@ -63,15 +63,19 @@ def _environment() -> Any:
     return environment
 
 
+def _is_own(module: str) -> bool:
+    return module == "__future__" or module.split(".")[0] == "plait"
+
+
 def _numbered(letter: str, table: tuple[Any, ...]) -> str:
     return ", ".join(f"{letter}{number}" for number in range(len(table)))
 
 
 def _without_own_imports(text: str) -> str:
-    """A module's text without its docstring and its imports from this package and __future__."""
+    """A module's text without its docstring and its imports from Plait and __future__."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
-        own = isinstance(node, ast.ImportFrom) and (node.level or node.module == "__future__")
+        own = isinstance(node, ast.ImportFrom) and _is_own(node.module or "")
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if own or docstring:
             first, last = node.lineno - 1, node.end_lineno or node.lineno

@@ -88,9 +88,7 @@ class Runner:
             self._failure = error
             raise
 
-    def prepare(
-        self, progress: Callable[[str], None] = lambda bucket: None, **live: int
-    ) -> None:
+    def prepare(self, progress: Callable[[str], None] = lambda bucket: None, **live: int) -> None:
         """Binds buckets now, the largest first, so that the first rounds are not slower.
 
         All of them, or with sizes given those up to the one that holds them.
@@ -106,8 +104,10 @@ class Runner:
         for number, sizes in enumerate(self._sizes):
             if all(live.get(dim, 0) <= size for dim, size in sizes.items()):
                 return number
-        raise ValueError(f"no bucket of {self.name} holds {_shown(live)}; the largest has "
-                         f"{_shown(self._sizes[-1])}")
+        raise ValueError(
+            f"no bucket of {self.name} holds {_shown(live)}; the largest has "
+            f"{_shown(self._sizes[-1])}"
+        )
 
     def buffer(self, name: str, rounds_back: int = 0) -> Any:
         """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
@@ -190,8 +190,13 @@ class Runner:
         return made
 
     def _body(
-        self, bodies: Mapping[str, Callable], name: str, base: str, index: int | None,
-        arguments: list[str], place: str,
+        self,
+        bodies: Mapping[str, Callable],
+        name: str,
+        base: str,
+        index: int | None,
+        arguments: list[str],
+        place: str,
     ) -> Callable:
         body = bodies.get(name)
         if body is None and base in bodies:
@@ -206,7 +211,9 @@ class Runner:
             signature.bind(**dict.fromkeys(arguments))
         except TypeError as error:
             given = ", ".join(arguments) or "nothing"
-            message = f"{place}: the body of `{name}` does not take what the phase gives it ({given})"
+            message = (
+                f"{place}: the body of `{name}` does not take what the phase gives it ({given})"
+            )
             raise BindError(f"{message}: {error}") from None
         return body
 

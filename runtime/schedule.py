@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from .runner import Runner
+    from plait.runtime.runner import Runner
 
 VERSION = 1
 HOST = 0
@@ -28,8 +28,27 @@ Op: TypeAlias = Literal["run", "record", "wait", "load", "replay", "block"]
 Setting: TypeAlias = "bool | int | float | str | list[Setting]"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Record:
+    """Equality and representation of a frozen dataclass, written once: see `plait.dsl.record`."""
+
+    __slots__ = ()
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n}={getattr(self, n)!r}" for n in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        return f"{type(self).__name__}({shown})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Place(Record):
     """Where in the spec something was written: line and column from 1, length in characters."""
 
     line: int
@@ -37,23 +56,23 @@ class Place:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Digest(Record):
     """A text by its name and SHA-256."""
 
     name: str
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stream(Record):
     name: str
     kind: str
     place: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Buffer(Record):
     name: str
     dtype: str
     """`i64`, `f32`, ... or `opaque`: bound by whoever runs the schedule."""
@@ -69,8 +88,8 @@ class Buffer:
         return self.dtype == "opaque"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Argument(Record):
     """One access of a phase: what its callable gets, and under which name."""
 
     name: str
@@ -79,8 +98,8 @@ class Argument:
     rounds_back: int
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Phase(Record):
     name: str
     body: str
     """The callable it is bound to when none bears its full name: the name without the index."""
@@ -91,8 +110,8 @@ class Phase:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Capture(Record):
     """One graph for every bucket. Phases are in the order of the program."""
 
     name: str
@@ -103,8 +122,8 @@ class Capture:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Event(Record):
     """Recorded once a round, after `source`."""
 
     name: str
@@ -112,8 +131,8 @@ class Event:
     """How many rounds' records must be told apart: 1 + the furthest wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Instruction(Record):
     """One step, in issue order.
 
     | op | of | on |
@@ -131,8 +150,8 @@ class Instruction:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bucket(Record):
     """Everything that has a size, at one value of every dim."""
 
     sizes: tuple[tuple[str, int], ...]
@@ -149,8 +168,8 @@ class Bucket:
         return ", ".join(f"{dim} = {size}" for dim, size in self.sizes) or "any"
 
 
-@dataclass(frozen=True)
-class Schedule:
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Record):
     name: str
     variant: str | None
     compiler: str
@@ -178,7 +197,7 @@ class Schedule:
         device: str = "cpu",
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
-        from .bind import bind
+        from plait.runtime.bind import bind
 
         return bind(self, bodies, opaque=opaque, device=device)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from .devices.cpu import Event, Gate, Host, Stream, Wait, job
+from plait.runtime.devices.cpu import Event, Gate, Host, Stream, Wait, job
 
 Kind = Literal["phase", "load", "capture", "wait"]
 

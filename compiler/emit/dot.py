@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ...runtime.schedule import Bucket, Schedule
-from ..graph import graph
+from plait.compiler.graph import graph
+from plait.runtime.schedule import Bucket, Schedule
 
 
 def dot(schedule: Schedule, bucket: Bucket) -> str:
     made = graph(schedule, bucket)
     lines = [f'digraph "{schedule.name}" {{', "  rankdir=LR;", "  node [shape=box];"]
     for number, stream in enumerate(schedule.streams):
-        own = [(name, data) for name, data in made.nodes(data=True) if data.get("stream") == stream.name]
+        own = [
+            (name, data)
+            for name, data in made.nodes(data=True)
+            if data.get("stream") == stream.name
+        ]
         if own:
             lines += [f"  subgraph cluster_{number} {{", f'    label="{stream.name}";']
             lines += [f'    "{name}"{_box(name, data)};' for name, data in own]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...runtime.schedule import Bucket, Schedule
-from ..steps import Step, steps
+from plait.compiler.steps import Step, steps
+from plait.runtime.schedule import Bucket, Schedule
 
 
 def mermaid(schedule: Schedule, bucket: Bucket) -> str:

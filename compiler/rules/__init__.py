@@ -6,7 +6,7 @@ A rule module has a `RULE` that says what it refuses and why, with a bad and a m
 
 from __future__ import annotations
 
-from . import (
+from plait.compiler.rules import (
     changed_input,
     host_in_capture,
     never_comes_back,
@@ -15,7 +15,7 @@ from . import (
     read_before_write,
     too_many_streams,
 )
-from .rule import Rule
+from plait.compiler.rules.rule import Rule
 
 MODULES = (
     race,

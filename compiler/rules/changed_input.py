@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic, Label
-from ..conflicts import copied_in
-from ..order import Order
-from ..round import Round
-from .rule import Rule
+from plait.compiler.conflicts import copied_in
+from plait.compiler.order import Order
+from plait.compiler.round import Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic, Label
 
 RULE = Rule(
     code="PL502",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic, Label
-from ..order import Order
-from ..round import HOST, Round
-from .rule import Rule
+from plait.compiler.order import Order
+from plait.compiler.round import HOST, Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic, Label
 
 RULE = Rule(
     code="PL501",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic
-from ..order import Order
-from ..round import HOST, Edge, Round
-from .rule import Rule
+from plait.compiler.order import Order
+from plait.compiler.round import HOST, Edge, Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic
 
 RULE = Rule(
     code="PL401",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic, Label
-from ..order import Order
-from ..round import Phase, Round
-from .rule import Rule
+from plait.compiler.order import Order
+from plait.compiler.round import Phase, Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic, Label
 
 RULE = Rule(
     code="PL302",
@@ -56,7 +56,9 @@ def check(round: Round, found: Order) -> list[Diagnostic]:
                 needed = "write it in some phase"
             elif buffer.copies < back or (buffer.copies == back and above):
                 ago = "the round before" if back == 1 else f"{back} rounds before"
-                message = f"`{phase.name}` reads `{buffer.name}` of {ago}, which is overwritten by then"
+                message = (
+                    f"`{phase.name}` reads `{buffer.name}` of {ago}, which is overwritten by then"
+                )
                 needed = f"declare `{buffer.name}` with `copies {back + 1}`"
                 if above:
                     labels = (Label(above[-1].span, f"`{above[-1].name}` overwrites it"),)

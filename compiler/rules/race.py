@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic, Label
-from .. import mend
-from ..conflicts import Race, races
-from ..order import Order, order
-from ..round import Round
-from .rule import Rule
+from plait.compiler import mend
+from plait.compiler.conflicts import Race, races
+from plait.compiler.order import Order, order
+from plait.compiler.round import Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic, Label
 
 RULE = Rule(
     code="PL201",
@@ -99,7 +99,9 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
 
 
 def _message(race: Race, buffer: str, one: str, other: str) -> str:
-    ago = {0: "", 1: " of the round before"}.get(race.distance, f" of {race.distance} rounds before")
+    ago = {0: "", 1: " of the round before"}.get(
+        race.distance, f" of {race.distance} rounds before"
+    )
     if not race.later.access.writes:
         return f"{other} may read `{buffer}` before {one}{ago} has written it"
     if not race.earlier.access.writes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic, Label
-from ..order import Order
-from ..regions import Box, box, subtract
-from ..round import Access, Phase, Round
-from .rule import Rule
+from plait.compiler.order import Order
+from plait.compiler.regions import Box, box, subtract
+from plait.compiler.round import Access, Phase, Round
+from plait.compiler.rules.rule import Rule
+from plait.dsl.diagnostic import Diagnostic, Label
 
 RULE = Rule(
     code="PL301",

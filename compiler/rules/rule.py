@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plait.dsl.record import Record
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rule(Record):
     code: str
     title: str
     """What is refused, in one line."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...dsl.diagnostic import Diagnostic
-from ..order import Order
-from ..round import Round
-from ..target import Target
-from .rule import Rule
+from plait.compiler.order import Order
+from plait.compiler.round import Round
+from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
+from plait.dsl.diagnostic import Diagnostic
 
 RULE = Rule(
     code="PL801",

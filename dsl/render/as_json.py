@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostic import Diagnostic
-from ..span import Span
+from plait.dsl.diagnostic import Diagnostic
+from plait.dsl.span import Span
 
 
 def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -16,7 +16,9 @@ def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
         "severity": diagnostic.severity,
         "message": diagnostic.message,
         "place": _place(diagnostic.span),
-        "labels": [{"place": _place(label.span), "text": label.text} for label in diagnostic.labels],
+        "labels": [
+            {"place": _place(label.span), "text": label.text} for label in diagnostic.labels
+        ],
         "facts": dict(diagnostic.facts),
         "witness": list(diagnostic.witness),
         "help": diagnostic.help,

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..diagnostic import Diagnostic
-from ..span import Source, Span
+from plait.dsl.diagnostic import Diagnostic
+from plait.dsl.span import Source, Span
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 QUIET = "blue"
@@ -72,16 +72,16 @@ def _excerpts(marks: list[tuple[Span, str, str, str]]) -> Iterable[Text]:
     for number, source in enumerate(sources):
         first = next(span for span, *_ in marks if span.source is source)
         yield Text.assemble((" " * gutter + ("--> " if number == 0 else "::: "), QUIET), str(first))
-        here = sorted((mark for mark in marks if mark[0].source is source), key=lambda m: m[0].start)
+        here = sorted(
+            (mark for mark in marks if mark[0].source is source), key=lambda m: m[0].start
+        )
         before = None
         for span, label, sign, style in here:
             line, column = source.place(span.start)
             if before is not None and line > before + 1:
                 yield Text(" " * gutter + " ...", QUIET)
             if line != before:
-                yield Text.assemble(
-                    (f"{line:>{gutter}} | ", QUIET), _printable(source.line(line))
-                )
+                yield Text.assemble((f"{line:>{gutter}} | ", QUIET), _printable(source.line(line)))
             before = line
             yield _caret(source.line(line), column, span, label, sign, style, gutter)
 

@@ -62,12 +62,15 @@ class Device(Protocol):
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         """A job that copies the second of each pair into the first."""
+        ...
 
     def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Job:
         """A job that calls a phase's body."""
+        ...
 
     def capture(self, name: str, place: str, calls: list[Job], written: list[Any]) -> Graph:
         """Captures the calls, in order. What they write of `written` is put back afterwards."""
+        ...
 
     def synchronize(self) -> None:
         """Waits for every stream. Raises what went wrong on any of them."""

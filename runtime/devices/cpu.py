@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from .graph import PythonReplayer, Replayer, capture
+from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 
 DTYPES = {
     "bool": torch.bool,
@@ -186,7 +186,9 @@ class Stream:
             return False
         self.asleep = False
         first = self.jobs[0]
-        return not (isinstance(first, Wait) and not first.gate.opened and self in first.gate.waiting)
+        return not (
+            isinstance(first, Wait) and not first.gate.opened and self in first.gate.waiting
+        )
 
     def advance(self, ready: list[Stream], until: Gate | None = None) -> None:
         """Does jobs in order, until none is left, a gate is shut, or `until` is open.
@@ -327,7 +329,7 @@ class Cpu:
         for first, second in pairs:
             into += tensors_of(first)
             out_of += tensors_of(second)
-        return job(name, place, torch._foreach_copy_, into, out_of)
+        return job(name, place, torch.ops.aten._foreach_copy_.default, into, out_of)
 
     def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Job:
         return job(name, place, body, **arguments)

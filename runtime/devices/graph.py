@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import torch
 
-from .memory import compacted
-from .recording import Kernel, record
+from plait.runtime.devices.memory import compacted
+from plait.runtime.devices.recording import Kernel, record
 
 
 class Replayer(Protocol):
@@ -22,6 +22,7 @@ class Replayer(Protocol):
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
         """A function that launches them all, in order."""
+        ...
 
 
 class Graph:

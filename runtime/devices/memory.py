@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .recording import Kernel, tensors_in
+from plait.runtime.devices.recording import Kernel, tensors_in
 
 ALIGNMENT = 64
 """Bytes: a cache line, and what vector kernels like."""
@@ -83,4 +83,3 @@ def _places(lives: dict[int, tuple[int, int, int]]) -> tuple[dict[int, int], int
         held.append((place, place + room, last))
         top = max(top, place + room)
     return places, top
-

@@ -26,8 +26,8 @@ from typing import Any
 
 import torch
 
-from .graph import PythonReplayer, Replayer
-from .recording import Kernel
+from plait.runtime.devices.graph import PythonReplayer, Replayer
+from plait.runtime.devices.recording import Kernel
 
 SOURCE = Path(__file__).with_name("native.cpp")
 MESSAGE = 2000

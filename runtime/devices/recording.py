@@ -87,7 +87,9 @@ class _Recorder(TorchDispatchMode):
         self.made: set[int] = set()
         self.alive: list[Any] = []
 
-    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, operator: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         _refuse(operator, args)
         result = operator(*args, **kwargs)
@@ -172,7 +174,11 @@ def _as_it_was(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Kernel:
     if name.endswith("_") and hasattr(torch.Tensor, name):
         return Kernel(operator, arguments, quick=(getattr(torch.Tensor, name), args, kwargs))
     out, plain = kwargs.get("out"), getattr(torch, name, None)
-    if plain is not None and isinstance(out, torch.Tensor) and not memory_of(out) & memory_of(list(args)):
+    if (
+        plain is not None
+        and isinstance(out, torch.Tensor)
+        and not memory_of(out) & memory_of(list(args))
+    ):
         expected = out.clone()
         if _gives(plain, args, kwargs, [expected]):
             return Kernel(operator, arguments, quick=(plain, args, kwargs))

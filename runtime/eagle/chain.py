@@ -21,10 +21,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..models.tiny.model import TinyModel
-from ..models.tiny.plan import Plan
-from ..runner import BindError
-from ..schedule import Schedule
+from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.runner import BindError
+from plait.runtime.schedule import Schedule
 
 NOT_ACCEPTED = -1
 """Stands in `accepted` and `out_tokens` behind the last accepted token."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..models.tiny.checkpoint import Checkpoint
-from ..models.tiny.model import TinyModel
-from ..schedule import Schedule
-from ..trace import Trace
-from .plain import Plain
-from .request import Request
-from .speculative import Speculative
+from plait.runtime.eagle.plain import Plain
+from plait.runtime.eagle.request import Request
+from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.models.tiny.checkpoint import Checkpoint
+from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.schedule import Schedule
+from plait.runtime.trace import Trace
 
 ROUNDS_A_TURN = 8
 STEPS_A_ROUND = 2
@@ -91,7 +91,9 @@ def decode(
     return Outcome(requests, plain_requests, speculative, seconds, counts)
 
 
-def report(outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: str) -> dict[str, Any]:
+def report(
+    outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: str
+) -> dict[str, Any]:
     """What a run was, as JSON values. Times are seconds, rates a second, rows counts.
 
     `cost_per_token` is the time of all rounds over all rounds' committed tokens a request: mean round
@@ -123,7 +125,9 @@ def report(outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: s
         "accepted_mean": mean,
         "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
-        "buckets": {str(b["sizes"].get("bs", 1)): b["rounds"] for b in outcome.counts if b["rounds"]},
+        "buckets": {
+            str(b["sizes"].get("bs", 1)): b["rounds"] for b in outcome.counts if b["rounds"]
+        },
         "widths": widths,
         "captures": captures,
         "waits": schedule.waits(schedule.buckets[0]),

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..devices.cpu import job
-from ..devices.graph import capture
-from ..devices.native import best_replayer
-from ..models.tiny.model import TinyModel
-from .request import Request, span_for
+from plait.runtime.devices.cpu import job
+from plait.runtime.devices.graph import capture
+from plait.runtime.devices.native import best_replayer
+from plait.runtime.eagle.request import Request, span_for
+from plait.runtime.models.tiny.model import TinyModel
 
 
 class Plain:

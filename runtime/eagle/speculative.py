@@ -13,13 +13,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..bind import bind
-from ..models.tiny.model import TinyModel
-from ..runner import BindError
-from ..schedule import Schedule
-from ..trace import Trace
-from .chain import NOT_ACCEPTED, Chain, check_sizes
-from .request import Request, span_for
+from plait.runtime.bind import bind
+from plait.runtime.eagle.chain import NOT_ACCEPTED, Chain, check_sizes
+from plait.runtime.eagle.request import Request, span_for
+from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.runner import BindError
+from plait.runtime.schedule import Schedule
+from plait.runtime.trace import Trace
 
 CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 
@@ -62,9 +62,7 @@ class Speculative:
         bodies = self.chain.bodies() | {"commit": self._commit}
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
-        self.runner = bind(
-            schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace
-        )
+        self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
         self.runner.prepare(bs=min(len(requests), self.slots))
         for copy in (0, 1):
             self._discard(copy)

@@ -14,14 +14,16 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from ._version import __version__
+from plait._version import __version__
 
 if TYPE_CHECKING:
-    from .compiler.diff import Diff
-    from .dsl.values import Value
-    from .runtime.schedule import Schedule
+    from plait.compiler.diff import Diff
+    from plait.dsl.diagnostic import SpecError
+    from plait.dsl.values import Value
+    from plait.runtime.schedule import Schedule
+    from plait.runtime.schedule_reader import ScheduleError
 
-__all__ = ["SpecError", "ScheduleError", "__version__", "compile", "diff", "load"]
+__all__ = ["ScheduleError", "SpecError", "__version__", "compile", "diff", "load"]
 
 
 def compile(
@@ -37,7 +39,7 @@ def compile(
     `settings` are values of params and flags; `environment` stands for the process's own. Raises
     SpecError with everything that is wrong in the spec, OSError for a file that cannot be read.
     """
-    from .compiler.compile import Asked, compile_source, read_source
+    from plait.compiler.compile import Asked, compile_source, read_source
 
     asked = Asked(variant=variant, settings=settings, target=target, environment=environment)
     return compile_source(read_source(path), asked)
@@ -47,14 +49,14 @@ def load(path: str | PathLike[str]) -> Schedule:
     """A Schedule from its JSON file, checked again. Raises ScheduleError, OSError."""
     from pathlib import Path
 
-    from .runtime.schedule_json import from_json
+    from plait.runtime.schedule_reader import from_json
 
     return from_json(Path(path).read_text(encoding="utf-8"), Path(path).name)
 
 
 def diff(before: Schedule, after: Schedule) -> Diff:
     """What differs between two schedules: data that prints itself, and is false when nothing does."""
-    from .compiler.diff import diff
+    from plait.compiler.diff import diff
 
     return diff(before, after)
 
@@ -62,11 +64,11 @@ def diff(before: Schedule, after: Schedule) -> Diff:
 def __getattr__(name: str) -> type:
     # Late, so that `import plait` costs nothing: errors are looked up where they are caught.
     if name == "SpecError":
-        from .dsl.diagnostic import SpecError
+        from plait.dsl.diagnostic import SpecError
 
         return SpecError
     if name == "ScheduleError":
-        from .runtime.schedule_json import ScheduleError
+        from plait.runtime.schedule_reader import ScheduleError
 
         return ScheduleError
     raise AttributeError(f"module 'plait' has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """The command `plait`: arguments, exit codes, and one clear line for whatever stands in the way.
 
 Exit codes: 0 fine; 1 differs, or fell short; 2 the input is wrong; 3 the environment is. Each verb is
-a module of `commands/` that imports what it needs when it is called, so that a verb that only
-compiles loads nothing more.
+a module of `commands/`; only the one asked for is loaded, and it imports what it needs when it is
+called, so that a verb that only compiles loads nothing more.
 """
 
 from __future__ import annotations
@@ -11,16 +11,24 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from . import __version__
-from .exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
+from plait import __version__
+from plait.exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
 
-VERBS = ("check", "compile", "run", "explain", "diff")
+VERBS = {
+    "check": "prove a spec",
+    "compile": "compile a spec to a schedule",
+    "run": "decode prompts with a compiled round",
+    "explain": "explain a round, or a rule",
+    "diff": "compare two schedules",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(arguments).parse_args(arguments)
     try:
         return options.run(options)
     except Refused as refused:
@@ -41,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_INPUT
 
 
-def _parser() -> argparse.ArgumentParser:
-    from .commands import check, compile, diff, explain, run
-
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="plait",
         description="Write, prove and run the schedule of a speculative-decoding round.",
@@ -51,8 +57,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"plait {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for module in (check, compile, run, explain, diff):
-        module.add_to(verbs)
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for verb, help in VERBS.items():
+        if verb != asked:  # listed, not loaded
+            verbs.add_parser(verb, help=help, add_help=False)
+            continue
+        module = import_module(f".commands.{verb}", __package__)
+        made = verbs.add_parser(verb, help=help, description=module.DESCRIPTION)
+        module.add_arguments(made)
+        made.set_defaults(run=module.run)
     return parser
 
 

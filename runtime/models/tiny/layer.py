@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .arithmetic import Arithmetic
-from .plan import Plan
-from .rotary import rotate
-from .shape import Shape
+from plait.runtime.models.tiny.arithmetic import Arithmetic
+from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.tiny.rotary import rotate
+from plait.runtime.models.tiny.shape import Shape
 
 
 class Layer:
@@ -61,7 +61,9 @@ class Layer:
 
     def down(self, x: Tensor) -> Tensor:
         """`[B, R, query_rank + cached]`: both narrow branches at once."""
-        return self.arithmetic.linear(self.arithmetic.norm(x, self.attention_norm), self.down_weight)
+        return self.arithmetic.linear(
+            self.arithmetic.norm(x, self.attention_norm), self.down_weight
+        )
 
     def key_value(self, low: Tensor, plan: Plan, cache: Tensor) -> None:
         """Writes each row's latent and rotated key at its position."""

@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .arithmetic import Arithmetic
-from .layer import Layer
-from .plan import Plan, Planner
-from .rotary import rotation_table
-from .shape import Shape
+from plait.runtime.models.tiny.arithmetic import Arithmetic
+from plait.runtime.models.tiny.layer import Layer
+from plait.runtime.models.tiny.plan import Plan, Planner
+from plait.runtime.models.tiny.rotary import rotation_table
+from plait.runtime.models.tiny.shape import Shape
 
 
 class TinyModel:
@@ -65,7 +65,10 @@ class TinyModel:
         `hidden` is `[B, R, hidden]`, `tokens` `i64[B, R]`; updates the first B slots.
         """
         a = self.arithmetic
-        both = [a.norm(hidden, self.nextn_hidden_norm), a.norm(self.tokens(tokens), self.nextn_token_norm)]
+        both = [
+            a.norm(hidden, self.nextn_hidden_norm),
+            a.norm(self.tokens(tokens), self.nextn_token_norm),
+        ]
         return self.nextn_layer(a.linear(torch.cat(both, -1), self.nextn_project), plan, cache[0])
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -53,6 +53,7 @@ class Tokenizer:
         bpe.decoder = decoders.ByteLevel()
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
         bpe.train_from_iterator(
-            texts, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+            texts,
+            trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False),
         )
         return cls(bpe)

@@ -1,1 +1,1 @@
-"""One verb a module: `add_to` declares its arguments, `run` does it and returns the exit code."""
+"""One verb a module: `DESCRIPTION`, `add_arguments`, and `run`, which returns the exit code."""

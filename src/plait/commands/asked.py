@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from ..exit import Refused
+from plait.exit import Refused
 
 if TYPE_CHECKING:
-    from ..compiler.compile import Asked
-    from ..dsl.diagnostic import Diagnostic
-    from ..dsl.span import Source
-    from ..runtime.schedule import Schedule
+    from plait.compiler.compile import Asked
+    from plait.dsl.diagnostic import Diagnostic
+    from plait.dsl.span import Source
+    from plait.runtime.schedule import Schedule
 
 
 def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +35,8 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
 
 def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
     """What the arguments ask a spec to be compiled for."""
-    from ..compiler.compile import Asked
-    from ..dsl.span import Source
+    from plait.compiler.compile import Asked
+    from plait.dsl.span import Source
 
     settings = {}
     for given in options.set:
@@ -56,7 +55,7 @@ def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
 
 def spec_source(path: str) -> Source:
     """The text of a spec file. Raises Refused, OSError."""
-    from ..compiler.compile import read_source
+    from plait.compiler.compile import read_source
 
     try:
         return read_source(path)
@@ -69,9 +68,9 @@ def compiled(options: argparse.Namespace, path: str, variant: str | None = None)
 
     Prints what is wrong with a spec and raises Refused; so do all the verbs.
     """
-    from ..compiler.compile import compile_source
-    from ..compiler.target import TargetError
-    from ..dsl.diagnostic import SpecError
+    from plait.compiler.compile import compile_source
+    from plait.compiler.target import TargetError
+    from plait.dsl.diagnostic import SpecError
 
     if path.endswith(".json"):
         return _loaded(options, path)
@@ -83,7 +82,7 @@ def compiled(options: argparse.Namespace, path: str, variant: str | None = None)
         raise Refused(str(error)) from None
 
 
-def refuse(diagnostics: list[Diagnostic]) -> None:
+def refuse(diagnostics: list[Diagnostic]) -> NoReturn:
     """Prints diagnostics and ends the command."""
     show(diagnostics)
     errors = sum(d.severity == "error" for d in diagnostics)
@@ -91,7 +90,7 @@ def refuse(diagnostics: list[Diagnostic]) -> None:
 
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
-    from ..dsl.render.terminal import render
+    from plait.dsl.render.terminal import render
 
     render(diagnostics, sys.stderr)
 
@@ -101,7 +100,7 @@ def _files(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _loaded(options: argparse.Namespace, path: str) -> Schedule:
-    from ..runtime.schedule_json import ScheduleError, from_json
+    from plait.runtime.schedule_reader import ScheduleError, from_json
 
     if options.set or options.variant:
         raise Refused(f"{path}: is compiled already; --set and --variant are for a .spec file")
@@ -115,6 +114,8 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
 
 def write_whole(path: str, text: str) -> None:
     """Writes a file whole or not at all. Raises OSError, which names the path."""
+    import tempfile
+
     target = Path(path)
     try:
         with tempfile.NamedTemporaryFile(

@@ -6,24 +6,23 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..exit import FINE, WRONG_INPUT, Refused
-from .asked import add_spec_arguments, asked_for, spec_source
+from plait.commands.asked import add_spec_arguments, asked_for, spec_source
+from plait.exit import FINE, WRONG_INPUT, Refused
 
 if TYPE_CHECKING:
-    from ..dsl.diagnostic import Diagnostic
+    from plait.dsl.diagnostic import Diagnostic
 
 
-def add_to(verbs: argparse._SubParsersAction) -> None:
-    parser = verbs.add_parser(
-        "check",
-        help="prove a spec",
-        description="Prove specs at their default settings and in every variant. "
-        "Exit 0 when no rule finds an error, 2 otherwise.",
-    )
+DESCRIPTION = (
+    "Prove specs at their default settings and in every variant. "
+    "Exit 0 when no rule finds an error, 2 otherwise."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", nargs="+", metavar="SPEC")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     add_spec_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,9 +45,9 @@ def _check(
     options: argparse.Namespace, path: str
 ) -> tuple[list[tuple[str, str | None, Diagnostic]], list[str]]:
     """Findings with the file and the variant that first shows each, and the variants judged."""
-    from ..compiler.compile import prove_all
-    from ..compiler.target import TargetError
-    from ..dsl.diagnostic import SpecError
+    from plait.compiler.compile import prove_all
+    from plait.compiler.target import TargetError
+    from plait.dsl.diagnostic import SpecError
 
     try:
         reports = prove_all(spec_source(path), asked_for(options))
@@ -69,7 +68,7 @@ def _check(
 
 def _print(findings: list[tuple[str, str | None, Diagnostic]], proven: list[str]) -> None:
     if findings:
-        from ..dsl.render.terminal import render
+        from plait.dsl.render.terminal import render
 
         for _, variant, diagnostic in findings:
             if variant is not None:
@@ -83,7 +82,7 @@ def _print(findings: list[tuple[str, str | None, Diagnostic]], proven: list[str]
 def _print_json(findings: list[tuple[str, str | None, Diagnostic]], wrong: bool) -> None:
     import json
 
-    from ..dsl.render.as_json import as_json
+    from plait.dsl.render.as_json import as_json
 
     entries = [
         {"path": path, "variant": variant, **as_json(diagnostic)}

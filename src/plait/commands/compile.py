@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..exit import FINE, Refused
-from .asked import add_spec_arguments, compiled, write_whole
+from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.exit import FINE, Refused
 
 FORMS = ("json", "python", "mermaid", "dot")
 
 
-def add_to(verbs: argparse._SubParsersAction) -> None:
-    parser = verbs.add_parser(
-        "compile",
-        help="compile a spec to a schedule",
-        description="Prove a spec and write its schedule: JSON to run or to keep, Python that runs "
-        "alone with torch and your bodies, Mermaid or DOT to look at.",
-    )
+DESCRIPTION = (
+    "Prove a spec and write its schedule: JSON to run or to keep, Python that runs "
+    "alone with torch and your bodies, Mermaid or DOT to look at."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
     parser.add_argument("--emit", choices=FORMS, default="json", help="default json")
@@ -36,7 +36,6 @@ def add_to(verbs: argparse._SubParsersAction) -> None:
         help="let every capture take its eager route",
     )
     add_spec_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
 def _text(options: argparse.Namespace) -> str:
     schedule = compiled(options, options.spec)
     if options.emit == "json":
-        from ..runtime.schedule_json import to_json
+        from plait.runtime.schedule_json import to_json
 
         return to_json(schedule)
     if options.emit == "python":
-        from ..runtime.program import standalone_text
+        from plait.runtime.program import standalone_text
 
         return standalone_text(schedule)
     bucket = schedule.buckets[-1]
@@ -67,9 +66,9 @@ def _text(options: argparse.Namespace) -> str:
         except ValueError as error:
             raise Refused(f"--bucket {' '.join(options.bucket)}: {error}") from None
     if options.emit == "mermaid":
-        from ..compiler.emit.mermaid import mermaid
+        from plait.compiler.emit.mermaid import mermaid
 
         return mermaid(schedule, bucket)
-    from ..compiler.emit.dot import dot
+    from plait.compiler.emit.dot import dot
 
     return dot(schedule, bucket)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import argparse
 
-from ..exit import DIFFERS, FINE
-from .asked import add_spec_arguments, compiled
+from plait.commands.asked import add_spec_arguments, compiled
+from plait.exit import DIFFERS, FINE
+
+DESCRIPTION = (
+    "Compare two schedules: settings, streams, phases, edges, captures, buffers. Each "
+    "is a .spec file, a variant of one (eagle.spec@serial) or a schedule's .json. "
+    "Exit 0 when nothing differs, 1 when something does."
+)
 
 
-def add_to(verbs: argparse._SubParsersAction) -> None:
-    parser = verbs.add_parser(
-        "diff",
-        help="compare two schedules",
-        description="Compare two schedules: settings, streams, phases, edges, captures, buffers. Each "
-        "is a .spec file, a variant of one (eagle.spec@serial) or a schedule's .json. "
-        "Exit 0 when nothing differs, 1 when something does.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
     add_spec_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..compiler.diff import diff
+    from plait.compiler.diff import diff
 
     before, after = (_side(options, side) for side in (options.before, options.after))
     found = diff(before, after)

@@ -6,26 +6,25 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ..exit import FINE, Refused
-from .asked import add_spec_arguments, asked_for, refuse, spec_source
+from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source
+from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
-    from ..compiler.explain import Skeleton
+    from plait.compiler.explain import Skeleton
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
 
-def add_to(verbs: argparse._SubParsersAction) -> None:
-    parser = verbs.add_parser(
-        "explain",
-        help="explain a round, or a rule",
-        description="Print the skeleton of a round: every fork, where it comes back, what it orders. "
-        "Given a code such as PL201, print what the rule refuses and why.",
-    )
+DESCRIPTION = (
+    "Print the skeleton of a round: every fork, where it comes back, what it orders. "
+    "Given a code such as PL201, print what the rule refuses and why."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="SPEC|CODE")
     parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
     add_spec_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,17 +38,17 @@ def run(options: argparse.Namespace) -> int:
 
         print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
     else:
-        from ..compiler.explain import skeleton_text
+        from plait.compiler.explain import skeleton_text
 
         print(skeleton_text(skeleton), end="")
     return FINE
 
 
 def _skeleton(options: argparse.Namespace) -> Skeleton:
-    from ..compiler.compile import prove
-    from ..compiler.explain import skeleton
-    from ..compiler.target import TargetError
-    from ..dsl.diagnostic import SpecError
+    from plait.compiler.compile import prove
+    from plait.compiler.explain import skeleton
+    from plait.compiler.target import TargetError
+    from plait.dsl.diagnostic import SpecError
 
     try:
         proven = prove(spec_source(options.subject), asked_for(options))
@@ -61,7 +60,7 @@ def _skeleton(options: argparse.Namespace) -> Skeleton:
 
 
 def _rule(code: str) -> str:
-    from ..compiler.rules import RULES
+    from plait.compiler.rules import RULES
 
     for rule in RULES:
         if rule.code == code:

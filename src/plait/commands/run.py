@@ -8,30 +8,34 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
-from .asked import add_spec_arguments, compiled
+from plait.commands.asked import add_spec_arguments, compiled
+from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
-    from ..runtime.eagle.request import Request
-    from ..runtime.models.tiny.tokenizer import Tokenizer
-    from ..runtime.schedule import Schedule
-    from ..runtime.trace import Trace
+    from plait.runtime.eagle.request import Request
+    from plait.runtime.models.tiny.tokenizer import Tokenizer
+    from plait.runtime.schedule import Schedule
+    from plait.runtime.trace import Trace
 
 LARGEST_PROMPTS = 1 << 24
 """Bytes of a prompts file."""
 
 
-def add_to(verbs: argparse._SubParsersAction) -> None:
-    parser = verbs.add_parser(
-        "run",
-        help="decode prompts with a compiled round",
-        description="Compile a round, decode prompts with it on the model that comes with Plait, and "
-        "hold tokens and speed against plain decoding of the same model. Without a prompt "
-        "it takes those that were held out from training. Exit 1 when tokens differ.",
-    )
+DESCRIPTION = (
+    "Compile a round, decode prompts with it on the model that comes with Plait, and "
+    "hold tokens and speed against plain decoding of the same model. Without a prompt "
+    "it takes those that were held out from training. Exit 1 when tokens differ."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
-    parser.add_argument("--prompt", action="append", metavar="TEXT", help="may be given several times")
-    parser.add_argument("--prompts", metavar="FILE", help="a prompt a line, or .jsonl with `prompt`")
+    parser.add_argument(
+        "--prompt", action="append", metavar="TEXT", help="may be given several times"
+    )
+    parser.add_argument(
+        "--prompts", metavar="FILE", help="a prompt a line, or .jsonl with `prompt`"
+    )
     parser.add_argument("--max-new-tokens", type=int, default=96, metavar="N", help="default 96")
     parser.add_argument(
         "--mode",
@@ -51,7 +55,6 @@ def add_to(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_spec_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,14 +79,14 @@ def _decode(
 ) -> tuple[dict[str, Any], Trace | None]:
     import torch
 
-    from ..runtime.bind import DeviceError
-    from ..runtime.devices.cpu import PhaseError
-    from ..runtime.devices.recording import CaptureError
-    from ..runtime.eagle.compare import decode, report, requests_for
-    from ..runtime.eagle.request import RequestError
-    from ..runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
-    from ..runtime.runner import BindError
-    from ..runtime.trace import Trace
+    from plait.runtime.bind import DeviceError
+    from plait.runtime.devices.cpu import PhaseError
+    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.eagle.compare import decode, report, requests_for
+    from plait.runtime.eagle.request import RequestError
+    from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
+    from plait.runtime.runner import BindError
+    from plait.runtime.trace import Trace
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
     trace = Trace() if options.trace else None
@@ -177,7 +180,9 @@ class _Printer:
         while self.at < len(self.order):
             request = self.order[self.at]
             if not self.shown:
-                sys.stdout.write(f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}")
+                sys.stdout.write(
+                    f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}"
+                )
             text = self.tokenizer.decode(request.tokens)
             if not request.done:
                 text = text.rstrip("\N{REPLACEMENT CHARACTER}")  # bytes still to come

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoint import HELD_OUT, REPORT, TOKENIZER, WEIGHTS, kept, save
-from ..shape import Shape
-from ..tokenizer import Tokenizer
-from .corpus import Corpus, standard_library
-from .prompts import as_jsonl, held_out_prompts
-from .train import Plan, evaluate, train
+from plait.runtime.models.tiny.checkpoint import HELD_OUT, REPORT, TOKENIZER, WEIGHTS, kept, save
+from plait.runtime.models.tiny.shape import Shape
+from plait.runtime.models.tiny.tokenizer import Tokenizer
+from plait.runtime.models.tiny.training.corpus import standard_library
+from plait.runtime.models.tiny.training.prompts import as_jsonl, held_out_prompts
+from plait.runtime.models.tiny.training.train import Plan, evaluate, train
 
 
 def main(arguments: list[str] | None = None) -> int:

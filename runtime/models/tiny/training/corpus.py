@@ -14,8 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LEFT_OUT = frozenset(
-    "test tests idle_test site-packages dist-packages __pycache__ lib2to3 encodings ensurepip "
-    "pydoc_data turtledemo".split()
+    [
+        "test",
+        "tests",
+        "idle_test",
+        "site-packages",
+        "dist-packages",
+        "__pycache__",
+        "lib2to3",
+        "encodings",
+        "ensurepip",
+        "pydoc_data",
+        "turtledemo",
+    ]
 )
 SHORTEST = 200
 """Bytes. Shorter files are mostly re-exports."""

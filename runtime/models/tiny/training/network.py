@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..rotary import rotate, rotation_table
-from ..shape import Shape
+from plait.runtime.models.tiny.rotary import rotate, rotation_table
+from plait.runtime.models.tiny.shape import Shape
 
 NORM_EPSILON = 1e-5
 BALANCE_STEP = 0.002

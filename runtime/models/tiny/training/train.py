@@ -15,9 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..shape import Shape
-from .muon import Muon
-from .network import Network
+from plait.runtime.models.tiny.shape import Shape
+from plait.runtime.models.tiny.training.muon import Muon
+from plait.runtime.models.tiny.training.network import Network
 
 EMBEDDING_RATE = 4e-3
 MATRIX_RATE = 5 * EMBEDDING_RATE
@@ -119,7 +119,9 @@ def losses_and_agreement(network: Network, batch: Tensor) -> tuple[list[Tensor],
         hidden = network.step(hidden, batch[:, step : length + step])
         logits = network.logits(hidden)[:, : length - step]
         wanted = target[:, step:]
-        losses.append(F.cross_entropy(logits.reshape(-1, vocab), wanted.reshape(-1, vocab).softmax(-1)))
+        losses.append(
+            F.cross_entropy(logits.reshape(-1, vocab), wanted.reshape(-1, vocab).softmax(-1))
+        )
         agreement.append((logits.argmax(-1) == wanted.argmax(-1)).float().mean())
     return losses, agreement
 

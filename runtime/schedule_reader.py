@@ -1,0 +1,451 @@
+"""A Schedule from JSON, read with suspicion.
+
+Everything that can be checked without a device is: the form and its version, the digests, every name
+against one pattern, every number against the table it points into, every size against a bound, and
+that arguments, regions, rows and programs belong together. The first fault raises ScheduleError.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from plait.runtime.schedule import (
+    HOST,
+    VERSION,
+    Argument,
+    Axis,
+    Bucket,
+    Buffer,
+    Capture,
+    Digest,
+    Event,
+    Instruction,
+    Phase,
+    Place,
+    Region,
+    Schedule,
+    Stream,
+)
+from plait.runtime.schedule_json import FORMAT, digests_of
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
+INDEXED = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\])?\Z")
+EVENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\])?(\.loaded)?\Z")
+DTYPES = frozenset(["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "opaque"])
+KINDS = frozenset({"reads", "updates", "writes"})
+MEMORIES = frozenset({"device", "host", "pinned"})
+STREAM_KINDS = frozenset({"host", "compute", "comm", "copy", "update"})
+OPS = frozenset({"run", "record", "wait", "load", "replay", "block"})
+MOST_ENTRIES = 4_000_000
+MOST_ELEMENTS = 1 << 48
+MOST_COPIES = 64
+MOST_CHARACTERS = 1 << 28
+
+
+class ScheduleError(Exception):
+    """A schedule that cannot be used: where in it, what is wrong, and what to do."""
+
+    def __init__(self, where: str, problem: str):
+        self.where = where
+        self.problem = problem
+        super().__init__(f"{where}: {problem}; compile the spec again")
+
+
+def from_json(text: str, name: str = "schedule") -> Schedule:
+    """The Schedule of a JSON text. `name` is what messages call it. Raises ScheduleError."""
+    if len(text) > MOST_CHARACTERS:
+        raise ScheduleError(name, f"has more than {MOST_CHARACTERS:,} characters")
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ScheduleError(name, "is nested too deep to be a schedule") from None
+    except ValueError as error:
+        raise ScheduleError(name, f"is not JSON ({error})") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ScheduleError(name, f'is not a schedule: it has no "format": "{FORMAT}"')
+    if data.get("version") != VERSION:
+        found = json.dumps(data.get("version"))[:40]
+        raise ScheduleError(f"{name}: version", f"is {found}; this Plait reads version {VERSION}")
+    schedule = _schedule(_At(data, name))
+    _Check(schedule, name).all()
+    return schedule
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+class _At:
+    """A JSON value and the path to it: every step checks what it takes."""
+
+    __slots__ = ("path", "value")
+
+    def __init__(self, value: Any, path: str):
+        self.value = value
+        self.path = path
+
+    def wrong(self, wanted: str) -> NoReturn:
+        found = json.dumps(self.value, ensure_ascii=True)
+        shown = found if len(found) <= 60 else found[:57] + "..."
+        raise ScheduleError(self.path, f"should be {wanted}, not {shown}")
+
+    def fields(self, *names: str) -> list[_At]:
+        if not isinstance(self.value, dict) or set(self.value) != set(names):
+            self.wrong("an object with " + ", ".join(names))
+        return [_At(self.value[name], f"{self.path}.{name}") for name in names]
+
+    def items(self, count: int | None = None) -> list[_At]:
+        if not isinstance(self.value, list) or (count is not None and len(self.value) != count):
+            self.wrong("a list" if count is None else f"a list of {count}")
+        if len(self.value) > MOST_ENTRIES:
+            raise ScheduleError(self.path, f"has more than {MOST_ENTRIES:,} entries")
+        return [_At(item, f"{self.path}[{place}]") for place, item in enumerate(self.value)]
+
+    def each(self, read: Callable[[_At], Any], count: int | None = None) -> tuple[Any, ...]:
+        return tuple(read(item) for item in self.items(count))
+
+    def optional(self, read: Callable[[_At], Any]) -> Any:
+        return None if self.value is None else read(self)
+
+    def text(self) -> str:
+        if not isinstance(self.value, str) or len(self.value) > 10_000:
+            self.wrong("a text")
+        return self.value
+
+    def matching(self, pattern: re.Pattern[str]) -> str:
+        if not isinstance(self.value, str) or not pattern.match(self.value):
+            self.wrong("a name of letters, digits and _")
+        return self.value
+
+    def name(self) -> str:
+        return self.matching(NAME)
+
+    def one_of(self, words: frozenset[str]) -> Any:
+        if not isinstance(self.value, str) or self.value not in words:
+            self.wrong("one of " + ", ".join(sorted(words)))
+        return self.value
+
+    def truth(self) -> bool:
+        if not isinstance(self.value, bool):
+            self.wrong("true or false")
+        return self.value
+
+    def count(self, least: int = 0, most: int = MOST_ELEMENTS) -> int:
+        if type(self.value) is not int or not least <= self.value <= most:
+            self.wrong(f"a whole number from {least} to {most}")
+        return self.value
+
+
+def _schedule(at: _At) -> Schedule:
+    names = (
+        "format version name variant compiler source target settings environment digests streams "
+        "buffers events phases captures buckets programs"
+    )
+    parts = dict(zip(names.split(), at.fields(*names.split()), strict=True))
+    source, target = parts["source"], parts["target"]
+    digests = parts["digests"].fields("source", "target", "settings", "environment")
+    for digest in (source, target):
+        digest.items(2)
+    for found, wanted in zip(digests, digests_of(at.value).values(), strict=True):
+        if found.value != wanted:
+            problem = "is not the digest of what the schedule says, so the file was changed"
+            raise ScheduleError(found.path, problem)
+    return Schedule(
+        name=parts["name"].name(),
+        variant=parts["variant"].optional(_At.name),
+        compiler=parts["compiler"].text(),
+        source=_read_digest(source),
+        target=_read_digest(target),
+        settings=parts["settings"].each(_read_setting),
+        environment=parts["environment"].each(_read_variable),
+        streams=parts["streams"].each(_read_stream),
+        buffers=parts["buffers"].each(_read_buffer),
+        events=parts["events"].each(_read_event),
+        phases=parts["phases"].each(_read_phase),
+        captures=parts["captures"].each(_read_capture),
+        programs=parts["programs"].each(lambda one: one.each(_read_instruction)),
+        buckets=parts["buckets"].each(_read_bucket),
+    )
+
+
+def _read_digest(at: _At) -> Digest:
+    name, sha256 = at.items(2)
+    return Digest(name.text(), sha256.matching(re.compile(r"[0-9a-f]{64}\Z")))
+
+
+def _read_setting(at: _At) -> tuple[str, Any]:
+    name, value = at.items(2)
+    return name.name(), _read_value(value)
+
+
+def _read_value(at: _At) -> Any:
+    if isinstance(at.value, list):
+        return [_read_value(item) for item in at.items()]
+    if not isinstance(at.value, bool | int | float | str):
+        at.wrong("a number, a text, true, false or a list of them")
+    return at.value
+
+
+def _read_variable(at: _At) -> tuple[str, str | None]:
+    name, value = at.items(2)
+    return name.text(), value.optional(_At.text)
+
+
+def _read_place(at: _At) -> Place:
+    return Place(*at.each(_At.count, 3))
+
+
+def _read_stream(at: _At) -> Stream:
+    name, kind, place = at.items(3)
+    return Stream(name.name(), kind.one_of(STREAM_KINDS), place.optional(_read_place))
+
+
+def _read_buffer(at: _At) -> Buffer:
+    fields = at.fields("name", "dtype", "memory", "carried", "static", "copies", "place")
+    name, dtype, memory, carried, static, copies, place = fields
+    return Buffer(
+        name.name(),
+        dtype.one_of(DTYPES),
+        memory.one_of(MEMORIES),
+        carried.truth(),
+        static.truth(),
+        copies.count(1, MOST_COPIES),
+        _read_place(place),
+    )
+
+
+def _read_event(at: _At) -> Event:
+    name, depth = at.items(2)
+    return Event(name.matching(EVENT), depth.count(1, MOST_COPIES + 1))
+
+
+def _read_phase(at: _At) -> Phase:
+    fields = at.fields("name", "body", "index", "stream", "capture", "arguments", "place")
+    name, body, index, stream, capture, arguments, place = fields
+    return Phase(
+        name.matching(INDEXED),
+        body.name(),
+        index.optional(_At.count),
+        stream.count(),
+        capture.optional(_At.count),
+        arguments.each(_read_argument),
+        _read_place(place),
+    )
+
+
+def _read_argument(at: _At) -> Argument:
+    name, buffer, kind, rounds_back = at.items(4)
+    return Argument(
+        name.name(), buffer.count(), kind.one_of(KINDS), rounds_back.count(0, MOST_COPIES)
+    )
+
+
+def _read_capture(at: _At) -> Capture:
+    name, stream, phases, copied_in, place = at.fields(
+        "name", "stream", "phases", "copied_in", "place"
+    )
+    return Capture(
+        name.matching(INDEXED),
+        stream.count(),
+        phases.each(_At.count),
+        copied_in.each(_read_taken),
+        _read_place(place),
+    )
+
+
+def _read_taken(at: _At) -> tuple[int, int]:
+    buffer, rounds_back = at.items(2)
+    return buffer.count(), rounds_back.count(0, MOST_COPIES)
+
+
+def _read_instruction(at: _At) -> Instruction:
+    op, of, on, rounds_back, place = at.items(5)
+    return Instruction(
+        op.one_of(OPS),
+        of.count(),
+        on.count(),
+        rounds_back.count(0, MOST_COPIES),
+        place.optional(_read_place),
+    )
+
+
+def _read_bucket(at: _At) -> Bucket:
+    sizes, program, shapes, regions, rows = at.fields(
+        "sizes", "program", "shapes", "regions", "rows"
+    )
+    return Bucket(
+        sizes.each(_read_size),
+        program.count(),
+        shapes.each(lambda one: one.optional(_read_shape)),
+        regions.each(lambda one: one.each(_read_region)),
+        rows.each(lambda one: one.count(1)),
+    )
+
+
+def _read_size(at: _At) -> tuple[str, int]:
+    name, size = at.items(2)
+    return name.name(), size.count(1)
+
+
+def _read_shape(at: _At) -> tuple[int, ...]:
+    shape = at.each(lambda one: one.count(1))
+    elements = 1
+    for size in shape:
+        elements *= size
+    if elements > MOST_ELEMENTS:
+        at.wrong(f"at most {MOST_ELEMENTS:,} elements")
+    return shape
+
+
+def _read_region(at: _At) -> Region:
+    return at.optional(lambda one: one.each(_read_axis))
+
+
+def _read_axis(at: _At) -> Axis:
+    if isinstance(at.value, list):
+        first, last = at.each(_At.count, 2)
+        return first, last
+    return at.optional(_At.count)
+
+
+class _Check:
+    """That the parts of a schedule belong together."""
+
+    def __init__(self, schedule: Schedule, name: str):
+        self.schedule = schedule
+        self.name = name
+
+    def all(self) -> None:
+        self.streams()
+        self.unique()
+        self.phases()
+        self.captures()
+        for number, program in enumerate(self.schedule.programs):
+            self.program(f"programs[{number}]", program)
+        self.buckets()
+
+    def fail(self, where: str, problem: str) -> NoReturn:
+        raise ScheduleError(f"{self.name}: {where}", problem)
+
+    def number(self, where: str, number: int, table: str) -> None:
+        size = len(getattr(self.schedule, table))
+        if number >= size:
+            self.fail(where, f"is {number}, but there are {size} {table}")
+
+    def streams(self) -> None:
+        streams = self.schedule.streams
+        if not streams or streams[HOST].name != "host":
+            self.fail("streams", "should begin with the host")
+        for number, stream in enumerate(streams):
+            if (stream.kind == "host") != (number == HOST):
+                self.fail(f"streams[{number}]", "only stream 0 is the host")
+
+    def unique(self) -> None:
+        for table in ("streams", "buffers", "phases", "captures"):
+            first: dict[str, int] = {}
+            for number, entry in enumerate(getattr(self.schedule, table)):
+                if first.setdefault(entry.name, number) != number:
+                    other = f"{table}[{first[entry.name]}]"
+                    self.fail(f"{table}[{number}]", f"has the name of {other}")
+
+    def phases(self) -> None:
+        captures = enumerate(self.schedule.captures)
+        listed = {(number, phase) for number, capture in captures for phase in capture.phases}
+        for number, phase in enumerate(self.schedule.phases):
+            where = f"phases[{number}]"
+            self.number(f"{where}.stream", phase.stream, "streams")
+            named = phase.body if phase.index is None else f"{phase.body}[{phase.index}]"
+            if named != phase.name:
+                self.fail(where, f"is named {phase.name}, but its body and index say {named}")
+            seen = set()
+            for place, argument in enumerate(phase.arguments):
+                self.number(f"{where}.arguments[{place}]", argument.buffer, "buffers")
+                if argument.name in seen:
+                    self.fail(f"{where}.arguments[{place}]", f"repeats {argument.name}")
+                seen.add(argument.name)
+            if phase.capture is not None:
+                self.number(f"{where}.capture", phase.capture, "captures")
+                if (phase.capture, number) not in listed:
+                    self.fail(f"{where}.capture", "does not list this phase")
+
+    def captures(self) -> None:
+        for number, capture in enumerate(self.schedule.captures):
+            where = f"captures[{number}]"
+            self.number(f"{where}.stream", capture.stream, "streams")
+            if capture.stream == HOST or not capture.phases:
+                self.fail(where, "needs a device stream and at least one phase")
+            for phase in capture.phases:
+                self.number(f"{where}.phases", phase, "phases")
+                if self.schedule.phases[phase].capture != number:
+                    self.fail(f"{where}.phases", f"lists phase {phase}, which is not in it")
+            for buffer, _ in capture.copied_in:
+                self.number(f"{where}.copied_in", buffer, "buffers")
+
+    def program(self, where: str, program: tuple[Instruction, ...]) -> None:
+        tables = {"run": "phases", "load": "captures", "replay": "captures"}
+        recorded: set[int] = set()
+        for place, one in enumerate(program):
+            at = f"{where}[{place}]"
+            self.number(at, one.of, tables.get(one.op, "events"))
+            self.number(at, one.on, "streams")
+            if one.op == "run":
+                phase = self.schedule.phases[one.of]
+                if phase.stream != one.on or phase.capture is not None:
+                    self.fail(at, f"runs {phase.name} where it does not belong")
+            elif one.op in ("load", "replay"):
+                if self.schedule.captures[one.of].stream != one.on:
+                    self.fail(at, "replays a capture on another stream than its own")
+            elif (one.op == "block") != (one.on == HOST):
+                self.fail(at, f"is a {one.op} on {self.schedule.streams[one.on].name}")
+            elif one.op == "record":
+                recorded.add(one.of)
+            elif one.rounds_back >= self.schedule.events[one.of].depth:
+                self.fail(at, "waits for an older record than is kept")
+            elif one.rounds_back == 0 and one.of not in recorded:
+                self.fail(at, "waits for an event that is recorded only later")
+
+    def buckets(self) -> None:
+        schedule = self.schedule
+        if not schedule.buckets:
+            self.fail("buckets", "should have at least one entry")
+        for number, bucket in enumerate(schedule.buckets):
+            where = f"buckets[{number}]"
+            self.number(f"{where}.program", bucket.program, "programs")
+            for field, table in (
+                ("shapes", "buffers"),
+                ("regions", "phases"),
+                ("rows", "captures"),
+            ):
+                found, wanted = len(getattr(bucket, field)), len(getattr(schedule, table))
+                if found != wanted:
+                    self.fail(f"{where}.{field}", f"has {found} entries for {wanted} {table}")
+            for buffer, shape in zip(schedule.buffers, bucket.shapes, strict=True):
+                if (shape is None) != buffer.opaque:
+                    self.fail(f"{where}.shapes", f"{buffer.name} is {buffer.dtype}")
+            for phase, regions in zip(schedule.phases, bucket.regions, strict=True):
+                if len(regions) != len(phase.arguments):
+                    self.fail(f"{where}.regions", f"do not fit the arguments of {phase.name}")
+                for argument, region in zip(phase.arguments, regions, strict=True):
+                    shape = bucket.shapes[argument.buffer]
+                    if not _fits(region, shape):
+                        problem = f"{argument.name} of {phase.name} lies outside its buffer"
+                        self.fail(f"{where}.regions", problem)
+
+
+def _fits(region: Region, shape: tuple[int, ...] | None) -> bool:
+    if region is None:
+        return True
+    if shape is None:
+        return all(not isinstance(axis, tuple) or axis[0] < axis[1] for axis in region)
+    if len(region) != len(shape):
+        return False
+    for axis, size in zip(region, shape, strict=True):
+        first, last = (
+            (0, size) if axis is None else axis if isinstance(axis, tuple) else (axis, axis + 1)
+        )
+        if not first < last <= size:
+            return False
+    return True

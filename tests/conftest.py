@@ -1,0 +1,101 @@
+"""What many tests start from: example specs, small compiles, rendered findings."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from plait.compiler.compile import Asked, compile_source, prove, prove_all
+from plait.compiler.order import Order
+from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.span import Source
+from plait.runtime.schedule import Schedule
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+
+# One seed for a commit, so that CI never fails by chance and every commit tries other cases.
+settings.register_profile(
+    "plait",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("plait")
+
+
+@pytest.fixture(autouse=True)
+def quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No flag of the machine that runs the tests reaches a spec."""
+    for name in list(os.environ):
+        if name.startswith(("SGLANG_", "PLAIT_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def eagle() -> Source:
+    return Source("eagle.spec", (EXAMPLES / "eagle.spec").read_text(encoding="utf-8"))
+
+
+Compile = Callable[..., Schedule]
+
+
+@pytest.fixture(scope="session")
+def compiled() -> Compile:
+    """Compiles a text: `compiled(text, settings={...}, variant=..., capture=...)`."""
+
+    def compile(text: str | Source, **asked) -> Schedule:
+        source = text if isinstance(text, Source) else Source("test.spec", text)
+        return compile_source(source, Asked(**asked))
+
+    return compile
+
+
+@pytest.fixture(scope="session")
+def proven() -> Callable[..., Order]:
+    """The order of a text at its largest bucket."""
+
+    def prove_text(text: str | Source, **asked) -> Order:
+        source = text if isinstance(text, Source) else Source("test.spec", text)
+        return prove(source, Asked(**asked)).orders[-1]
+
+    return prove_text
+
+
+@pytest.fixture(scope="session")
+def findings() -> Callable[..., list[Diagnostic]]:
+    """What `plait check` finds in a text, variants and all."""
+
+    def check(text: str | Source, **asked) -> list[Diagnostic]:
+        source = text if isinstance(text, Source) else Source("test.spec", text)
+        try:
+            reports = prove_all(source, Asked(**asked))
+        except SpecError as error:
+            return error.diagnostics
+        return [diagnostic for _, report in reports for diagnostic in report.diagnostics]
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def shown() -> Callable[[list[Diagnostic]], str]:
+    """Findings as a terminal without colour shows them."""
+
+    def show(diagnostics: list[Diagnostic]) -> str:
+        from plait.dsl.render.terminal import render
+
+        file = io.StringIO()
+        render(diagnostics, file)
+        return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip() + "\n"
+
+    return show

@@ -1,0 +1,178 @@
+"""Text to syntax: what parses, and what is said of what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plait.dsl import syntax
+from plait.dsl.diagnostic import SpecError
+from plait.dsl.parser import MAX_CHARACTERS, parse, parse_expression
+from plait.dsl.span import Source
+from plait.dsl.words import FORMS, RESERVED
+
+
+def parsed(text: str) -> syntax.File:
+    return parse(Source("test.spec", text))
+
+
+def test_the_canonical_round_parses(root: Path) -> None:
+    """The design's own eagle.spec, word for word, is in the language."""
+    text = (root / "tests" / "specs" / "canonical_eagle.spec").read_text(encoding="utf-8")
+    file = parsed(text)
+    assert [pipeline.name.text for pipeline in file.pipelines] == ["eagle"]
+    assert [variant.name.text for variant in file.variants] == ["serial", "deep"]
+    assert sum(isinstance(node, syntax.Capture) for node in file.pipelines[0].body) == 3
+
+
+def test_every_node_knows_its_text() -> None:
+    """A span covers a construct from its first character to its last."""
+    text = "spec 1\npipeline p {\n  buffer x : i64[n, 2 * n] carried copies 2\n}\n"
+    (buffer,) = parsed(text).pipelines[0].body
+    assert isinstance(buffer, syntax.Buffer) and buffer.shape is not None
+    assert buffer.span.text == "buffer x : i64[n, 2 * n] carried copies 2"
+    assert (buffer.span.line, buffer.span.column) == (3, 3)
+    assert buffer.shape[1].span.text == "2 * n"
+    assert str(buffer.name.span) == "test.spec:3:10"
+
+
+def test_columns_count_characters_beyond_ascii() -> None:
+    """A Chinese comment in front moves a column by its characters, not its bytes."""
+    (stream,) = parsed("pipeline p { # 验证\n stream a }").pipelines[0].body
+    assert (stream.span.line, stream.span.column) == (2, 2)
+    with pytest.raises(SpecError) as caught:
+        parsed("pipeline 验证 { }")
+    assert caught.value.diagnostics[0].span.column == 10
+
+
+def test_equal_texts_give_equal_syntax_whatever_the_layout() -> None:
+    """Where a node stands does not count in comparing it."""
+    assert parsed("pipeline p { stream a }") == parsed("pipeline p {\n\n   stream a # here\n}")
+
+
+def test_operators_bind_as_they_do_in_python() -> None:
+    """Products before sums, comparisons before not, and, or; equal ones from the left."""
+    one = parse_expression(Source("e", "1 - 2 - 3 * 4 == n and not a or b"))
+    other = parse_expression(Source("e", "((((1 - 2) - (3 * 4)) == n) and (not a)) or b"))
+    assert one == other
+
+
+def test_there_are_52_reserved_words() -> None:
+    """The list is closed: a spec written today stays valid."""
+    assert len(RESERVED) == 52
+    assert set(FORMS) <= RESERVED
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED - {"in"}))
+def test_no_reserved_word_is_a_name(word: str) -> None:
+    """A reserved word as a name is refused, as a reserved word where that can be seen."""
+    with pytest.raises(SpecError) as caught:
+        parsed(f"pipeline p {{ stream {word} }}")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "PL001"
+    assert f"`{word}` is a reserved word" in diagnostic.message + diagnostic.help
+
+
+MISTAKES = {
+    "a clause without braces": (
+        "pipeline p {\n  phase y on main reads x\n}",
+        """\
+error[PL001]: found `reads` where `{` or a name should stand, in a `phase`
+ --> test.spec:2:19
+2 |   phase y on main reads x
+  |                   ^^^^^
+   = help: `reads` is a reserved word, so it cannot be a name
+""",
+    ),
+    "a brace that is not closed": (
+        "pipeline p {\n  stream main\n\n",
+        """\
+error[PL001]: the text ends where a statement, `:`, `=`, `if` or `}` should stand, in a `stream`
+ --> test.spec:2:14
+1 | pipeline p {
+  |            - this `{` is not closed
+2 |   stream main
+  |              ^
+   = help: one valid form: stream NAME
+""",
+    ),
+    "a missing value": (
+        "pipeline p { param n = }",
+        """\
+error[PL001]: found `}` where a value should stand, in a `param`
+ --> test.spec:1:24
+1 | pipeline p { param n = }
+  |                        ^
+   = help: one valid form: param NAME = VALUE
+""",
+    ),
+    "a text without an end": (
+        'pipeline p { require true, "why }',
+        """\
+error[PL001]: this text has no end
+ --> test.spec:1:28
+1 | pipeline p { require true, "why }
+  |                            ^
+   = help: close it with `"` on the same line
+""",
+    ),
+    "a character of no meaning": (
+        "pipeline p { param n = 3 $ }",
+        """\
+error[PL001]: '$' means nothing here
+ --> test.spec:1:26
+1 | pipeline p { param n = 3 $ }
+  |                          ^
+""",
+    ),
+    "a statement outside": (
+        "spec 1\nstream main\n",
+        """\
+error[PL001]: found `stream` where `pipeline` or `variant` should stand
+ --> test.spec:2:1
+2 | stream main
+  | ^^^^^^
+""",
+    ),
+    "another version": (
+        "spec 2\npipeline p { }",
+        """\
+error[PL003]: this file says spec 2; the language read here is 1
+ --> test.spec:1:1
+1 | spec 2
+  | ^^^^^^
+   = help: write `spec 1`
+""",
+    ),
+    "a round before the first": (
+        "pipeline p { join prev 0 a into host }",
+        """\
+error[PL004]: `prev` counts rounds from 1
+ --> test.spec:1:19
+1 | pipeline p { join prev 0 a into host }
+  |                   ^^^^^^
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_syntax_mistake_is_shown_with_what_was_expected(name: str, findings, shown) -> None:
+    """Each class of mistake says where it is, what was being written, and a form that is valid."""
+    text, expected = MISTAKES[name]
+    assert shown(findings(text)) == expected
+
+
+def test_too_large_and_too_deep_are_errors_of_their_own() -> None:
+    """The stated limits hold, for texts, expressions and blocks, without a traceback."""
+    for text in (
+        "#" * (MAX_CHARACTERS + 1),
+        "pipeline p { param n = " + "not " * 5000 + "true }",
+        "pipeline p { param n = " + "1 + " * 5000 + "1 }",
+        "pipeline p { " + "when true { " * 5000 + "} " * 5000 + "}",
+        "pipeline p { param n = " + "[" * 5000 + "]" * 5000 + "}",
+    ):
+        with pytest.raises(SpecError) as caught:
+            parsed(text)
+        assert caught.value.diagnostics[0].code == "PL002"
