@@ -24,7 +24,7 @@ pipeline p {
   buffer y : i64[4]
   phase make on main { writes x }
   fork side from make
-  phase use on side { reads x  writes y }
+  phase look on side { reads x  writes y }
 }
 """,
     mended="""\
@@ -36,7 +36,7 @@ pipeline p {
   buffer y : i64[4]
   phase make on main { writes x }
   fork side from make
-  phase use on side { reads x  writes y }
+  phase look on side { reads x  writes y }
   join side into main
 }
 """,

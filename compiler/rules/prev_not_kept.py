@@ -21,7 +21,7 @@ pipeline p {
   buffer x : i64[4]
   buffer y : i64[4]
   phase make on main { writes x }
-  phase use on main { reads prev x  writes y }
+  phase look on main { reads prev x  writes y }
 }
 """,
     mended="""\
@@ -31,7 +31,7 @@ pipeline p {
   buffer x : i64[4] copies 2
   buffer y : i64[4]
   phase make on main { writes x }
-  phase use on main { reads prev x  writes y }
+  phase look on main { reads prev x  writes y }
 }
 """,
 )

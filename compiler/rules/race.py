@@ -23,11 +23,9 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[4]
+  buffer y : i64[4]
   phase make on main { writes x }
-  fork side from make
-  join side into main
-  phase use on side { reads x }
-  phase again on main { updates x }
+  phase look on side { reads x  writes y }
   join side into main
 }
 """,
@@ -37,11 +35,11 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[4]
+  buffer y : i64[4]
   phase make on main { writes x }
   fork side from make
-  phase use on side { reads x }
+  phase look on side { reads x  writes y }
   join side into main
-  phase again on main { updates x }
 }
 """,
 )

@@ -22,7 +22,7 @@ pipeline p {
   stream main
   buffer x : i64[4]
   buffer y : i64[4]
-  phase use on main { reads x  writes y }
+  phase look on main { reads x  writes y }
   phase make on main { writes x }
 }
 """,
@@ -33,7 +33,7 @@ pipeline p {
   buffer x : i64[4]
   buffer y : i64[4]
   phase make on main { writes x }
-  phase use on main { reads x  writes y }
+  phase look on main { reads x  writes y }
 }
 """,
 )

@@ -8,6 +8,13 @@ from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic
 
+
+def _streams(count: int) -> str:
+    """Declarations of so many streams, eight a line."""
+    lines = [range(start, min(start + 8, count)) for start in range(0, count, 8)]
+    return "\n".join("  " + "  ".join(f"stream s{n}" for n in line) for line in lines)
+
+
 RULE = Rule(
     code="PL801",
     title="a round has more streams than its target",
@@ -15,8 +22,22 @@ RULE = Rule(
 A target has a pool of streams; asking for more gives the same ones again, and work that should run
 side by side shares a queue without anyone noticing. Let branches that never run at the same time
 share a stream, or choose a target with more.""",
-    bad="",
-    mended="",
+    bad=f"""\
+spec 1
+pipeline p {{
+{_streams(65)}
+  buffer x : i64[4]
+  phase make on s0 {{ writes x }}
+}}
+""",
+    mended=f"""\
+spec 1
+pipeline p {{
+{_streams(64)}
+  buffer x : i64[4]
+  phase make on s0 {{ writes x }}
+}}
+""",
 )
 
 

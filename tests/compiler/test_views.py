@@ -1,0 +1,143 @@
+"""A round explained, compared and drawn: texts, word for word."""
+
+from __future__ import annotations
+
+import networkx
+
+from plait.compiler.diff import diff
+from plait.compiler.emit.dot import dot
+from plait.compiler.emit.mermaid import mermaid
+from plait.compiler.explain import skeleton, skeleton_text
+from plait.compiler.graph import graph
+
+SKELETON = """\
+round of eagle at bs = 8
+
+   38  main  draft: first, nextn[1]   (captured, 8 rows)
+   44  main  build_tree
+   47        fork plan from main
+               tree: build_tree before plan_verify
+   48  plan  plan_verify
+   49        join plan into main
+               verify_meta: plan_verify before target
+               seq_lens: plan_verify before accept
+   51  main  verify: target   (captured, 24 rows)
+   54  main  accept
+   56        fork plan from accept
+               accepted: accept before plan_extend
+               seq_lens: accept before plan_extend
+   57  plan  plan_extend
+   58        join plan into main
+               extend_meta: plan_extend before nextn_extend
+   61  main  extend: nextn_extend   (captured, 24 rows)
+   66        fork copy from accept
+               accepted: accept before publish
+   67  copy  publish
+   68        join prev publish into host
+               out_tokens: publish (round r - 1) before commit
+               accepted: publish (round r - 2) before accept
+               out_tokens: publish (round r - 2) before publish
+   69  host  commit
+
+branches
+
+   47  fork plan from main: plan_verify
+       comes back at line 49: join plan into main
+       runs beside: nothing
+   56  fork plan from accept: plan_extend
+       comes back at line 58: join plan into main
+       runs beside: nothing
+   66  fork copy from accept: publish
+       comes back at line 68 of the next round: join prev publish into host
+       runs beside: extend, draft (round r + 1), build_tree (round r + 1), verify (round r + 1), \
+accept (round r + 1), extend (round r + 1)
+"""
+
+DIFF = """\
+eagle.spec -> eagle.spec@serial: 1 setting, 1 stream, 2 phases, 2 orders, 4 edges differ
+
+  ~ setting overlap_plan: True -> False
+  - stream plan: compute
+  ~ phase plan_verify: on plan: reads tree, reads seq_lens, writes verify_meta -> \
+on main: reads tree, reads seq_lens, writes verify_meta
+  ~ phase plan_extend: on plan: reads accepted, reads seq_lens, writes extend_meta -> \
+on main: reads accepted, reads seq_lens, writes extend_meta
+  ~ order main: draft, build_tree, verify, accept, extend -> \
+draft, build_tree, plan_verify, verify, accept, plan_extend, extend
+  - order plan: plan_verify, plan_extend
+  - edge build_tree -> plan_verify: one wait
+  - edge plan_verify -> verify: one wait
+  - edge accept -> plan_extend: one wait
+  - edge plan_extend -> extend: one wait
+"""
+
+
+def test_the_skeleton_says_where_every_fork_comes_back(eagle, proven) -> None:
+    """Each edge with what it orders, each branch with its return and what runs beside it."""
+    assert skeleton_text(skeleton(proven(eagle))) == SKELETON
+
+
+def test_an_edge_that_costs_nothing_is_called_so(eagle, proven) -> None:
+    """With planning on the main stream, its fork is no wait and orders nothing."""
+    text = skeleton_text(skeleton(proven(eagle, variant="serial")))
+    assert "fork main from accept   (no wait: other edges give it)\n" in text
+
+
+def test_the_diff_of_a_variant(eagle, compiled) -> None:
+    """One summary sentence, then every difference."""
+    assert str(diff(compiled(eagle), compiled(eagle, variant="serial"))) == DIFF
+
+
+def test_no_difference_is_said_so(eagle, compiled) -> None:
+    """A schedule does not differ from itself."""
+    found = diff(compiled(eagle), compiled(eagle))
+    assert not found and str(found) == "eagle.spec and eagle.spec: no difference\n"
+
+
+def test_a_diff_swapped_is_mirrored(eagle, compiled) -> None:
+    """What one way is gone is new the other way, row by row."""
+    one, other = compiled(eagle), compiled(eagle, variant="deep")
+    there = {(r.kind, r.name, r.before, r.after) for r in diff(one, other).rows}
+    back = {(r.kind, r.name, r.after, r.before) for r in diff(other, one).rows}
+    assert there == back and there
+
+
+def test_the_graph_handed_to_users(eagle, compiled) -> None:
+    """Nodes are phases and captures; waits are edges; one round has no cycle."""
+    made = graph(compiled(eagle))
+    assert set(made) == {
+        "draft",
+        "build_tree",
+        "plan_verify",
+        "verify",
+        "accept",
+        "plan_extend",
+        "extend",
+        "publish",
+        "commit",
+    }
+    waits = {(a, b, d["rounds_back"]) for a, b, d in made.edges(data=True) if d["kind"] == "wait"}
+    assert waits == {
+        ("build_tree", "plan_verify", 0),
+        ("plan_verify", "verify", 0),
+        ("accept", "plan_extend", 0),
+        ("plan_extend", "extend", 0),
+        ("accept", "publish", 0),
+        ("publish", "commit", 1),
+    }
+    assert networkx.is_directed_acyclic_graph(made)
+    assert made.nodes["verify"] == {"stream": "main", "phases": ("target",), "rows": 24}
+
+
+def test_pictures_show_every_step_and_wait(eagle, compiled) -> None:
+    """Mermaid and DOT have a box a stream, a node a step, and waits apart from stream order."""
+    schedule = compiled(eagle)
+    bucket = schedule.bucket_for(bs=3)
+    text = mermaid(schedule, bucket)
+    assert text.startswith("flowchart LR\n") and text.count("subgraph") == 4
+    assert 'n3[["verify: target<br/>12 rows"]]' in text
+    assert text.count("==>") == 5 and text.count("-->") == 5 and 'n7 -. "next round" .-> n8' in text
+    drawn = dot(schedule, bucket)
+    assert drawn.startswith('digraph "eagle" {') and drawn.count("subgraph cluster_") == 4
+    assert drawn.count("[style=bold]") == 5 and drawn.count("style=dashed") == 1
+    assert drawn.count("{") == drawn.count("}")
