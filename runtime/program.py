@@ -187,7 +187,7 @@ class _Graph:
         ]
         self.turns = lcm(*held)
         """Graphs needed: one for every combination of copies whose address it holds."""
-        self.loads = lcm(self.turns, *(buffers[buffer].copies for buffer, _ in capture.copied_in))
+        self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
 
     def own(self) -> list[str]:
         return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
@@ -223,7 +223,7 @@ def _turn(count: int, rounds_back: int = 0) -> str:
 
 
 def _index(region: Region) -> str:
-    if region is None:
+    if not region:
         return ""
     axes = [
         ":" if axis is None else f"{axis[0]}:{axis[1]}" if isinstance(axis, tuple) else f"{axis}"

@@ -439,7 +439,7 @@ def _fits(region: Region, shape: tuple[int, ...] | None) -> bool:
     if region is None:
         return True
     if shape is None:
-        return all(not isinstance(axis, tuple) or axis[0] < axis[1] for axis in region)
+        return all(axis[0] < axis[1] for axis in region if isinstance(axis, tuple))
     if len(region) != len(shape):
         return False
     for axis, size in zip(region, shape, strict=True):

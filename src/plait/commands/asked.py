@@ -58,9 +58,21 @@ def spec_source(path: str) -> Source:
     from plait.compiler.compile import read_source
 
     try:
-        return read_source(path)
+        return read_source(_found(path))
     except UnicodeDecodeError as error:
         raise Refused(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def _found(path: str) -> str:
+    """The path; for `examples/NAME.spec` that is not here, the example of that name in the package."""
+    asked = Path(path)
+    if asked.exists() or asked.parent != Path("examples"):
+        return path
+    shipped = Path(__file__).parent.parent / "examples" / asked.name
+    if not shipped.is_file():
+        return path
+    print(f"plait: {path} is not here; taking the one that comes with Plait", file=sys.stderr)
+    return str(shipped)
 
 
 def compiled(options: argparse.Namespace, path: str, variant: str | None = None) -> Schedule:

@@ -61,9 +61,12 @@ def _skeleton(options: argparse.Namespace) -> Skeleton:
 
 def _rule(code: str) -> str:
     from plait.compiler.rules import RULES
+    from plait.dsl.codes import CODES
 
+    if code in CODES:
+        return f"{code}: {CODES[code]}\n"
     for rule in RULES:
         if rule.code == code:
             return rule.page()
-    known = ", ".join(rule.code for rule in RULES)
-    raise Refused(f"there is no page for {code}; there is one for {known}")
+    known = ", ".join(sorted([*CODES, *(rule.code for rule in RULES)]))
+    raise Refused(f"there is no {code}; the codes are {known}")

@@ -24,13 +24,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m plait.runtime.models.tiny.training")
     parser.add_argument("--out", type=Path, required=True, help="folder for all that is made")
     parser.add_argument("--steps", type=int, default=6000, help="default 6000: about 80 minutes")
+    parser.add_argument("--batch", type=int, default=Plan.batch, help=f"default {Plan.batch}")
+    parser.add_argument(
+        "--length", type=int, default=Plan.length, help=f"tokens a sequence, default {Plan.length}"
+    )
+    parser.add_argument("--files", type=int, help="only so many files of the corpus, for a trial")
     parser.add_argument("--threads", type=int, default=1, help="part of what decides the bytes")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
 
-    shape, plan = Shape(), Plan(steps=options.steps)
-    corpus = standard_library()
+    shape = Shape()
+    plan = Plan(options.steps, options.batch, options.length)
+    corpus = standard_library(options.files)
     tokenizer = Tokenizer.train([text for _, text in corpus.train], shape.vocab - 1)
     tokenizer.save(options.out / TOKENIZER)
     prompts = as_jsonl(held_out_prompts(corpus, tokenizer))

@@ -1,0 +1,28 @@
+"""`docs/diagnostics.md`, generated: `python -m plait.compiler.rules.pages > docs/diagnostics.md`."""
+
+from __future__ import annotations
+
+from plait.compiler.rules import RULES
+from plait.dsl.codes import CODES
+
+
+def markdown() -> str:
+    """One section a rule, with its examples; one line for each other code."""
+    parts = ["# Diagnostics", ""]
+    parts += [
+        "Generated from the rules by `python -m plait.compiler.rules.pages`; `plait explain CODE` prints",
+        "the same. The first digit is the family: 0 text, 1 names and values, 2 races, 3 values that are not",
+        "there, 4 structure, 5 capture, 6 sizes, 8 budgets.",
+        "",
+    ]
+    for rule in sorted(RULES, key=lambda rule: rule.code):
+        parts += [f"## {rule.code}: {rule.title}", "", rule.why, ""]
+        for title, example in (("Refused:", rule.bad), ("Right:", rule.mended)):
+            parts += [title, "", "```", example.rstrip(), "```", ""]
+    parts += ["## Other codes", "", "| code | meaning |", "|---|---|"]
+    parts += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

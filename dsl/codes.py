@@ -1,0 +1,33 @@
+"""What each code means that is no rule's: mistakes in the text, in names and in sizes.
+
+Rules of the round (`compiler/rules/`) document themselves; together the two tables are every code there is.
+"""
+
+from __future__ import annotations
+
+CODES = {
+    "PL001": "The text is not in the language: something else should stand here.",
+    "PL002": "The text is too large (1 MiB), or nested too deep (100).",
+    "PL003": "The file says another version of the language than the one that reads it.",
+    "PL004": "A number stands where a number of another sort should.",
+    "PL101": "A name means nothing here: it is not declared, or only further down.",
+    "PL102": "A value is of another kind than is needed: a truth, a number, a text or a list.",
+    "PL103": "Arithmetic has no result: a division by zero, an item that is not there, over 63 bits.",
+    "PL104": "A name is given to two things.",
+    "PL105": "There is no such param, flag, variant or pipeline.",
+    "PL106": "A setting, or a variable of the environment, does not fit what it is given to.",
+    "PL107": "A word is not an attribute, a type or a class that is known there.",
+    "PL108": "Two accesses would give a phase an argument of the same name.",
+    "PL109": "Something is declared inside a block; declarations stand in the pipeline itself.",
+    "PL110": "A `require` does not hold.",
+    "PL111": "A value of an earlier round is written; `prev` only reads.",
+    "PL112": "An edge names a point that is not there: `prev` of a stream, `loaded` of a phase.",
+    "PL402": "A stream waits for itself, by one name; it always goes on in order.",
+    "PL503": "An edge stands inside a capture, where this version has none.",
+    "PL504": "A phase in a capture is on another stream, which this version does not capture.",
+    "PL505": "A capture stands where none can: on the host, or inside another.",
+    "PL601": "A size, an index or a region does not fit: zero, negative, or outside the shape.",
+    "PL602": "The dims have more combinations than can be compiled (4,096).",
+    "PL603": "The round has more phases than can be unrolled (1,000,000).",
+    "PL604": "Buckets differ in more than sizes, which this version does not prove.",
+}

@@ -1,0 +1,75 @@
+"""The documents say what is so: generated pages are fresh, examples in them are valid."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from plait.compiler.emit.mermaid import mermaid
+from plait.compiler.rules import RULES
+from plait.compiler.rules.pages import markdown
+from plait.dsl.codes import CODES
+from plait.dsl.words import RESERVED
+
+
+def read(root: Path, name: str) -> str:
+    return (root / name).read_text(encoding="utf-8")
+
+
+def test_the_page_of_diagnostics_is_fresh(root: Path) -> None:
+    """`docs/diagnostics.md` is what the rules say today."""
+    assert read(root, "docs/diagnostics.md") == markdown()
+
+
+def test_every_code_is_explained(root: Path) -> None:
+    """No message has a code that no page has, and no page a code that no message has."""
+    used: set[str] = set()
+    for folder in ("dsl", "compiler"):
+        for path in (root / folder).rglob("*.py"):
+            if path.name != "codes.py":
+                used |= set(re.findall(r'"(PL\d{3})"', path.read_text(encoding="utf-8")))
+    assert used == {*CODES, *(rule.code for rule in RULES)}
+
+
+def test_the_readme_shows_what_the_compiler_draws(root: Path, eagle, compiled) -> None:
+    """The picture and the refusal in the README are the real output."""
+    text = read(root, "README.md")
+    schedule = compiled(eagle)
+    assert f"```mermaid\n{mermaid(schedule, schedule.buckets[-1])}```" in text
+
+
+def test_the_readme_shows_a_real_refusal(root: Path, eagle, findings, shown) -> None:
+    """Taking the fork of the copy stream out gives the message that the README shows."""
+    broken = eagle.text.replace("  fork copy from accept\n", "")
+    from plait.dsl.span import Source
+
+    message = shown(findings(Source("eagle.spec", broken)))
+    assert "\n".join(f"    {line}".rstrip() for line in message.splitlines()) in read(root, "README.md")
+
+
+def spec_blocks(text: str) -> list[str]:
+    return re.findall(r"```spec\n(.*?)```", text, re.DOTALL)
+
+
+def test_every_example_in_the_language_page_is_sound(root: Path, findings) -> None:
+    """Whole specs in the page are proven; that is what they are there for."""
+    blocks = spec_blocks(read(root, "docs/language.md"))
+    assert len(blocks) >= 8
+    for block in blocks:
+        assert findings(block) == [], block
+
+
+def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
+    """All 52, in the order of the alphabet."""
+    text = read(root, "docs/language.md")
+    assert " ".join(sorted(RESERVED)) in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/language.md", "docs/architecture.md"])
+def test_links_lead_somewhere(name: str, root: Path) -> None:
+    """Every link into the tree has a file at its end."""
+    folder = (root / name).parent
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", read(root, name)):
+        assert (folder / link).exists(), link

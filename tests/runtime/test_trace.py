@@ -1,0 +1,109 @@
+"""The trace of a run: valid for Perfetto, one lane a stream, in the order the schedule gives."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+
+from plait.runtime.bind import bind
+from plait.runtime.trace import Trace
+
+SPEC = """\
+spec 1
+pipeline traced {
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer z : i64[4] on host copies 2
+  phase make on main { updates x }
+  fork side from make
+  phase look on side { reads x  writes y }
+  join side into main
+  capture g on main rows 4 { phase take on main { reads y  updates x } }
+  phase out on main { reads x  writes z }
+  join prev out into host
+  phase log on host { reads prev z }
+}
+"""
+
+
+def run(compiled, rounds: int = 5) -> Trace:
+    trace = Trace()
+    bodies = {
+        "make": lambda x: x.add_(1),
+        "look": lambda x, y: torch.mul(x, 2, out=y),
+        "take": lambda x, y: x.add_(y),
+        "out": lambda x, z: z.copy_(x),
+        "log": lambda z: None,
+    }
+    with bind(compiled(SPEC), bodies, trace=trace) as runner:
+        for _ in range(rounds):
+            runner.step()
+        runner.drain()
+    return trace
+
+
+def test_the_file_is_a_trace_event_file(compiled, tmp_path) -> None:
+    """Fields and types are those of the trace-event format; begins have ends, arrows two points."""
+    trace = run(compiled)
+    path = tmp_path / "trace.json"
+    trace.save(path, "traced")
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert set(data) == {"traceEvents", "displayTimeUnit"}
+    lanes = {e["tid"]: e["args"]["name"] for e in data["traceEvents"] if e["name"] == "thread_name"}
+    assert sorted(lanes.values()) == ["host", "main", "side"]
+    open_rounds: dict[int, int] = {}
+    arrows: dict[str, list[str]] = {}
+    for event in data["traceEvents"]:
+        assert isinstance(event["name"], str) and event["ph"] in "MXbesf" and event["pid"] == 1
+        if event["ph"] == "X":
+            assert event["dur"] >= 0 and event["ts"] >= 0 and event["tid"] in lanes
+            assert set(event["args"]) == {"round", "spec"}
+        elif event["ph"] in "be":
+            open_rounds[event["id"]] = open_rounds.get(event["id"], 0) + (event["ph"] == "b")
+        elif event["ph"] in "sf":
+            arrows.setdefault(event["id"], []).append(event["ph"])
+    assert open_rounds == dict.fromkeys(range(5), 1)
+    assert arrows and all(sorted(points) == ["f", "s"] for points in arrows.values())
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_rounds_captures_and_waits_are_there(compiled) -> None:
+    """Each round has each phase once, its capture as one launch, and every wait of the schedule."""
+    trace = run(compiled)
+    for number in range(5):
+        here = [s for lane in trace.lanes.values() for s in lane if s.round == number]
+        names = sorted((s.kind, s.name) for s in here)
+        expected = [
+            ("capture", "g"),
+            ("load", "load g"),
+            ("phase", "log"),
+            ("phase", "look"),
+            ("phase", "make"),
+            ("phase", "out"),
+            ("wait", "look"),
+            ("wait", "make"),
+        ]
+        expected += [("wait", "out")] * (number > 0)
+        assert names == sorted(expected)
+
+
+def test_what_ran_kept_the_order_of_the_schedule(compiled) -> None:
+    """On every lane nothing overlaps, and no wait ends before the record it waited for."""
+    trace = run(compiled, rounds=50)
+    for lane in trace.lanes.values():
+        for one, other in zip(lane, lane[1:], strict=False):
+            assert one.start <= one.end <= other.start
+    reached = {record.number: record.at for lane in trace.records.values() for record in lane}
+    waits = [s for lane in trace.lanes.values() for s in lane if s.record]
+    assert len(waits) >= 140
+    for wait in waits:
+        assert reached[wait.record] <= wait.end
+    by_name = {(s.name, s.round): s for lane in trace.lanes.values() for s in lane if s.kind != "wait"}
+    for number in range(50):
+        assert by_name["make", number].end <= by_name["look", number].start
+        assert by_name["look", number].end <= by_name["load g", number].start
+        if number:
+            assert by_name["out", number - 1].end <= by_name["log", number].start
