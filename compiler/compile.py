@@ -65,17 +65,27 @@ def prove(source: Source, asked: Asked) -> Proven:
 
 
 def prove_all(source: Source, asked: Asked) -> list[tuple[str | None, Report]]:
-    """The findings at the default settings (None) and in every variant, or in the one asked for."""
+    """The findings at the default settings (None) and in every variant, or in the one asked for.
+
+    What several of them show is reported once, by the first.
+    """
     file = parse(source)
     pipeline = choose_pipeline(file, asked.pipeline)
     names: list[str | None] = [asked.variant]
     if asked.variant is None:
         names += [variant.name.text for variant in variants_of(file, pipeline)]
     findings = []
+    seen: set[tuple] = set()
     for name in names:
         report = Report()
         _findings(file, pipeline, replace(asked, variant=name), report)
-        findings.append((name, report))
+        new = Report()
+        for diagnostic in report.diagnostics:
+            key = (diagnostic.code, diagnostic.span, diagnostic.message)
+            if key not in seen:
+                seen.add(key)
+                new.add(diagnostic)
+        findings.append((name, new))
     return findings
 
 

@@ -220,9 +220,7 @@ def _origin(round: Round, fork: Edge, place: int) -> tuple[int, int]:
             "loaded": isinstance(item, Open) and item.capture == source.number,
         }
         if named[source.kind]:
-            stream = _stream_of(round, number)
-            assert stream is not None
-            return stream, -1 if source.rounds_back else number
+            return round.origin(source), -1 if source.rounds_back else number
     raise AssertionError(source)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import plait.runtime.schedule as machine
 from plait.compiler.conflicts import copied_in
 from plait.compiler.order import Order, Wait
 from plait.compiler.round import Edge, Item, Open, Phase, Round
 from plait.dsl.span import Span
-from plait.runtime import schedule as machine
 
 
 def lower(

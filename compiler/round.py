@@ -142,6 +142,14 @@ class Round:
     def edges(self) -> list[Edge]:
         return [item for item in self.items if isinstance(item, Edge)]
 
+    def origin(self, source: Source) -> int:
+        """The stream that an edge's source is on."""
+        if source.kind == "stream":
+            return source.number
+        if source.kind == "phase":
+            return self.phases[source.number].stream
+        return self.captures[source.number].stream
+
     def stream_name(self, stream: int) -> str:
         return self.streams[stream].name
 

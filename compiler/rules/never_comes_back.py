@@ -47,7 +47,7 @@ def check(round: Round, found: Order) -> list[Diagnostic]:
     diagnostics = []
     forks: dict[int, Edge] = {}
     for edge in round.edges:
-        if edge.word == "fork" and edge.target != HOST:
+        if edge.word == "fork" and edge.target not in (HOST, round.origin(edge.source)):
             forks[edge.target] = edge  # the last one: what it starts ends last
     for stream, fork in forks.items():
         first_round = [moment for moment in found.queues[stream] if moment.round == 0]

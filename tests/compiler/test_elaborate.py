@@ -70,7 +70,8 @@ def test_an_edge_from_outside_to_a_captured_phase_means_its_capture(proven) -> N
 def test_an_eager_capture_can_be_named_too(proven) -> None:
     """With captures off, its end is its last phase and its load the last phase that takes input."""
     text = spec(
-        "  capture g on main rows bs { phase a on main { reads x  writes y } phase b on main { updates y } }\n"
+        "  capture g on main rows bs {\n"
+        "    phase a on main { reads x  writes y }  phase b on main { updates y }\n  }\n"
         "  fork side from g.loaded\n  phase c on side { writes x }\n  join side into main"
     )
     captured, eager = proven(text), proven(text, capture=False)

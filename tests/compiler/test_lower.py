@@ -97,7 +97,7 @@ def test_places_lead_back_to_the_text(eagle, compiled) -> None:
             line = lines[one.place.line - 1]
             word = {"run": "phase", "wait": "", "block": "join"}.get(one.op, "capture")
             assert word in line
-    block = [one for one in schedule.program_of(schedule.buckets[0]) if one.on == HOST][0]
+    block = next(one for one in schedule.program_of(schedule.buckets[0]) if one.on == HOST)
     assert block.place is not None and "join prev publish" in lines[block.place.line - 1]
 
 

@@ -128,3 +128,23 @@ error[PL502]: the capture `g` copies `x` in and changes it
 def test_a_finding_reads_as_it_should(code: str, findings, shown) -> None:
     """The rendered message of each rule, word for word."""
     assert shown(findings(BY_CODE[code].bad)) == GOLDEN[code]
+
+
+def test_a_fork_into_the_stream_it_leaves_is_no_branch(findings) -> None:
+    """With a stream collapsed onto another, what was a fork of it is not one that never comes back."""
+    text = """\
+spec 1
+pipeline p {
+  flag apart = env("PLAIT_APART", false)
+  stream main
+  stream side if apart else main
+  buffer x : i64[4]
+  buffer y : i64[4]
+  phase make on main { writes x }
+  fork side from make
+  phase look on side { reads x  writes y }
+  join side into main
+}
+variant split of p { set apart = true }
+"""
+    assert findings(text) == []

@@ -55,14 +55,11 @@ def _check(
         return [(path, None, diagnostic) for diagnostic in error.diagnostics], []
     except TargetError as error:
         raise Refused(str(error)) from None
-    seen = set()
-    found = []
-    for variant, report in reports:
-        for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
-            key = (diagnostic.code, diagnostic.span, diagnostic.message)
-            if key not in seen:
-                seen.add(key)
-                found.append((path, variant, diagnostic))
+    found = [
+        (path, variant, diagnostic)
+        for variant, report in reports
+        for diagnostic in sorted(report.diagnostics, key=lambda d: d.place)
+    ]
     return found, [variant or "default" for variant, _ in reports]
 
 
