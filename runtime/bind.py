@@ -6,18 +6,15 @@ import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.cpu import Cpu
-from plait.runtime.devices.native import best_replayer
+from plait.runtime.devices.replayers import replayer
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
 
 DEVICES = ("cpu",)
-
-
-class DeviceError(Exception):
-    """There is no such device here."""
 
 
 def bind(
@@ -34,8 +31,8 @@ def bind(
     """
     if device not in DEVICES:
         raise DeviceError(f"there is no device `{device}`; this Plait runs on {', '.join(DEVICES)}")
-    replayer = best_replayer()
-    made = Cpu(replayer) if trace is None else Cpu(replayer, trace.stream, trace.host)
+    launch = replayer()
+    made = Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host)
     return Runner(load_program(schedule), bodies, opaque, made)
 
 

@@ -73,6 +73,7 @@ class Runner:
             for stream in self._streams:
                 stream.begin(self.rounds)
             self._bound[number][0](self.rounds)
+            self._streams[0].leave()
         except Exception as error:
             self._failure = error
             raise

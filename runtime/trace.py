@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from plait.runtime.devices.cpu import Event, Gate, Host, Stream, Wait, job
+from plait.runtime.devices.cpu import Event, Gate, Host, Pace, Stream, Wait, job
 
 Kind = Literal["phase", "load", "capture", "wait"]
 
@@ -45,11 +45,11 @@ class Trace:
         self.records: dict[str, list[Record]] = {}
         self._numbers = 0
 
-    def stream(self, name: str) -> Stream:
-        return _TracedStream(name, self)
+    def stream(self, name: str, pace: Pace) -> Stream:
+        return _TracedStream(name, pace, self)
 
-    def host(self) -> Host:
-        return _TracedHost(self)
+    def host(self, pace: Pace) -> Host:
+        return _TracedHost(pace, self)
 
     def lane(self, name: str) -> tuple[list[Slice], list[Record]]:
         return self.lanes.setdefault(name, []), self.records.setdefault(name, [])
@@ -199,10 +199,10 @@ class _TracedWait(Wait):
 
 
 class _TracedStream(_Timed, Stream):
-    def __init__(self, name: str, trace: Trace):
+    def __init__(self, name: str, pace: Pace, trace: Trace):
         self.name = name
         _Timed.__init__(self, trace)
-        Stream.__init__(self, name)
+        Stream.__init__(self, name, pace)
 
     def run(self, job: Any) -> None:
         kind: Kind = "load" if job.name.startswith("load ") else "phase"
@@ -221,12 +221,12 @@ class _TracedStream(_Timed, Stream):
 
     def wait(self, event: Event) -> None:
         if event.gate is not None:
-            self.give(_TracedWait(event.gate, event, self))
+            self.give_wait(_TracedWait(event.gate, event, self))
 
 
 class _TracedHost(_Timed, Host):
-    def __init__(self, trace: Trace):
-        Host.__init__(self)
+    def __init__(self, pace: Pace, trace: Trace):
+        Host.__init__(self, pace)
         _Timed.__init__(self, trace)
 
     def run(self, job: Any) -> None:

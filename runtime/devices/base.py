@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+
+class DeviceError(Exception):
+    """There is no such device here, or it cannot do what is asked."""
+
+
 Job = Callable[[], object]
 """A callable with its attributes `name` and `place` set, so that a failure can say what failed."""
 
@@ -41,6 +46,13 @@ class Stream(Protocol):
         """Nothing given from here on starts before the event's newest record is reached."""
 
 
+class Host(Stream, Protocol):
+    """The host as a stream: what it is given is done at once, and to wait is to be held up."""
+
+    def leave(self) -> None:
+        """A round is issued, and the host may be gone for long."""
+
+
 class Device(Protocol):
     """Makes streams, events, memory and graphs. Sizes are in elements."""
 
@@ -48,7 +60,7 @@ class Device(Protocol):
     capture_kind: str
     """How graphs are captured, in words for reports."""
 
-    def host(self) -> Stream: ...
+    def host(self) -> Host: ...
 
     def stream(self, name: str, kind: str) -> Stream: ...
 

@@ -69,15 +69,22 @@ class Gate:
         self.opened = False
         self.error: BaseException | None = None
         """What had gone wrong on its stream by then."""
-        self.waiting: list[Any] = []
+        self.waiting: list[Any] | None = None
         """Streams to go on, and locks to release, when it opens."""
+
+    def add(self, one: Any) -> bool:
+        """Has a stream woken, or a lock released, when it opens. Whether it is open by now."""
+        if self.waiting is None:
+            self.waiting = [one]
+        elif one not in self.waiting:
+            self.waiting.append(one)
+        return self.opened
 
     def block(self) -> None:
         """Holds up this thread until it opens. Raises what had gone wrong by then."""
         lock = threading.Lock()
         lock.acquire()
-        self.waiting.append(lock)
-        if not self.opened:  # if it opened in between, there is nobody left to release the lock
+        if not self.add(lock):  # if it opened in between, there is nobody left to release the lock
             lock.acquire()
         if self.error is not None:
             raise self.error
@@ -110,20 +117,24 @@ class Stream:
     """A first-in-first-out queue of jobs and the one thread that works for it.
 
     A hand-over between threads costs tens of microseconds where the other core sleeps, more than a
-    small phase. So a stream that comes to a shut gate, before it sleeps, does what is still missing
-    for that gate itself, in the other stream's name and order; `turn` sees to it that only one thread
-    does a stream's jobs at a time. And a stream that could go on is woken when whoever opened its gate
-    turns to work that takes longer than waking it.
+    small phase. So whoever comes to a shut gate, before sleeping, does what is still missing for that
+    gate itself, in the other stream's name and order; `turn` sees to it that only one thread does a
+    stream's jobs at a time. And a stream that could go on is woken when whoever opened its gate turns
+    to work that takes longer than waking it.
 
     After a failure a stream does nothing more, but still opens its gates, with the failure in them:
     whoever waits for it fails too instead of hanging.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, pace: Pace | None = None):
         self.name = name
+        self.pace = pace or Pace()
         self.round = 0
+        """Of the job being done."""
         self.error: BaseException | None = None
-        self.jobs: deque[Any] = deque()
+        self.jobs: deque[tuple[int, Any]] = deque()
+        """Calls, records (a Gate) and waits, each with the round it belongs to."""
+        self._giving = 0
         self.turn = threading.Lock()
         self.asleep = False
         """Whether the thread sleeps because there is nothing to do."""
@@ -133,10 +144,16 @@ class Stream:
         self.thread.start()
 
     def begin(self, round: int) -> None:
-        self.give(round)
+        self._giving = round
 
-    def run(self, job: Job) -> None:
-        self.give(job)
+    def give(self, job: Any) -> None:
+        self.jobs.append((self._giving, job))
+        if self.asleep:
+            self.asleep = False
+            if not self.pace.soon:
+                self.bell.put(True)
+
+    run = give
 
     def replay(self, graph: Any) -> None:
         self.give(graph.job)
@@ -146,19 +163,50 @@ class Stream:
         self.give(gate)
 
     def wait(self, event: Event) -> None:
-        if event.gate is not None:
-            self.give(Wait(event.gate))
+        gate = event.gate
+        if gate is not None and (not gate.opened or gate.error is not None):
+            self.give_wait(Wait(gate))
 
-    def give(self, job: Any) -> None:
-        self.jobs.append(job)
+    def give_wait(self, wait: Wait) -> None:
+        """As `give`; a thread that sleeps is not woken to find a shut gate, but by its opening."""
+        self.jobs.append((self._giving, wait))
         if self.asleep:
             self.asleep = False
-            self.bell.put(True)
+            if wait.gate.add(self):
+                self.bell.put(True)
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was given is done. Only true to who gives the jobs."""
+        return not self.jobs and not self.turn.locked()  # a job leaves the queue under the turn
+
+    def gate(self) -> Gate | None:
+        """A gate behind all that was given; None when that is done. Raises what had gone wrong."""
+        if not self.idle:
+            gate = Gate(self)
+            self.give(gate)
+            return gate
+        if self.error is not None:
+            raise self.error
+        return None
 
     def synchronize(self) -> None:
-        gate = Gate(self)
-        self.give(gate)
-        gate.block()
+        if (gate := self.gate()) is not None:
+            self.wake()
+            gate.block()
+
+    def wake(self) -> None:
+        """Sees to it that what could be done is being done."""
+        if self.jobs and not self.turn.locked() and self._shut_gate() is None:
+            self.bell.put(True)
+
+    def _shut_gate(self) -> Gate | None:
+        """The gate that the next job waits at, if it is shut."""
+        try:
+            _, first = self.jobs[0]
+        except IndexError:
+            return None
+        return first.gate if isinstance(first, Wait) and not first.gate.opened else None
 
     def close(self) -> None:
         self.bell.put(False)
@@ -185,10 +233,10 @@ class Stream:
         if not self.jobs:
             return False
         self.asleep = False
-        first = self.jobs[0]
-        return not (
-            isinstance(first, Wait) and not first.gate.opened and self in first.gate.waiting
-        )
+        gate = self._shut_gate()
+        if gate is None:
+            return True
+        return gate.add(self)
 
     def advance(self, ready: list[Stream], until: Gate | None = None) -> None:
         """Does jobs in order, until none is left, a gate is shut, or `until` is open.
@@ -197,34 +245,35 @@ class Stream:
         """
         jobs = self.jobs
         while jobs:
-            job = jobs[0]
-            if type(job) is Gate:
+            self.round, job = jobs[0]
+            kind = type(job)
+            if kind is Job:
+                jobs.popleft()
+                if self.error is None:
+                    self._do(job, ready)
+            elif kind is Gate:
                 jobs.popleft()
                 job.error = self.error
                 job.opened = True
-                for one in job.waiting:
+                for one in job.waiting or ():
                     ready.append(one) if isinstance(one, Stream) else one.release()
                 if job is until:
                     return
-            elif isinstance(job, Wait):
+            else:
                 if not job.gate.opened and not self._through(job, ready):
                     break
                 jobs.popleft()
                 job.passed()
                 if self.error is None:
                     self.error = job.gate.error
-            elif type(job) is int:
-                self.round = jobs.popleft()
-            else:
-                jobs.popleft()
-                if self.error is None:
-                    self._do(job, ready)
         if until is None:
             _ring(ready)
 
     def _do(self, job: Any, ready: list[Stream]) -> None:
-        if ready and job.took >= WORTH_WAKING:
+        if job.took >= WORTH_WAKING:
             _ring(ready)
+            if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
+                self.pace.wake_all()
         start = perf_counter()
         try:
             job()
@@ -246,14 +295,41 @@ class Stream:
                 ready.append(other)
             if gate.opened:
                 return True
-        gate.waiting.append(self)
-        return gate.opened
+        return gate.add(self)
 
 
 def _ring(ready: list[Stream]) -> None:
     for stream in ready:
-        stream.bell.put(True)
+        if not stream.turn.locked():  # else someone is at its jobs, and looks again before leaving
+            stream.bell.put(True)
     ready.clear()
+
+
+class Pace:
+    """Whether the host will be back soon, judged by how long it was away before.
+
+    A host that only issues one round after another comes back within a fraction of a millisecond to wait
+    for the one before. Then it does the streams' jobs itself while it waits, and no thread is woken for
+    them. A host with other things to do is away for longer, and the streams' threads go ahead without it.
+    """
+
+    SOON = 300e-6
+    """Seconds."""
+
+    def __init__(self) -> None:
+        self.soon = False
+        self.streams: list[Stream] = []
+        self._left = 0.0
+
+    def back(self) -> None:
+        self.soon = perf_counter() - self._left < self.SOON
+
+    def leave(self) -> None:
+        self._left = perf_counter()
+
+    def wake_all(self) -> None:
+        for stream in self.streams:
+            stream.wake()
 
 
 class Host:
@@ -261,23 +337,65 @@ class Host:
 
     name = "host"
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace) -> None:
         self.round = 0
+        self.pace = pace
 
     def begin(self, round: int) -> None:
         self.round = round
 
     def run(self, job: Job) -> None:
+        if job.took >= WORTH_WAKING:
+            self.pace.wake_all()
+        start = perf_counter()
         try:
             job()
         except Exception as error:
             raise explained(error, job, self.name, self.round) from error
+        job.took = perf_counter() - start
 
     def wait(self, event: Event) -> None:
-        if event.gate is not None and not event.gate.opened:
-            event.gate.block()
-        elif event.gate is not None and event.gate.error is not None:
-            raise event.gate.error
+        if event.gate is not None:
+            self.pass_gate(event.gate)
+
+    def pass_gate(self, gate: Gate) -> None:
+        """Waits, doing meanwhile what is missing. Raises what had gone wrong by then."""
+        self.pace.back()
+        if not gate.opened:
+            self._help(gate)
+        if not gate.opened:
+            self.pace.wake_all()
+            gate.block()
+        self.pace.leave()
+        if gate.error is not None:
+            if isinstance(gate.error.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise gate.error
+
+    def leave(self) -> None:
+        """The host has issued a round and may be gone for long."""
+        if not self.pace.soon:
+            self.pace.wake_all()
+
+    def _help(self, gate: Gate) -> None:
+        stream = gate.stream
+        if not stream.turn.acquire(blocking=False):
+            return
+        threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
+        try:
+            if threads != 1:
+                torch.set_num_threads(1)
+            torch.set_grad_enabled(False)
+            ready: list[Stream] = []
+            stream.advance(ready, gate)
+        finally:
+            stream.turn.release()
+            torch.set_grad_enabled(gradients)
+            if threads != 1:
+                torch.set_num_threads(threads)
+        stream.left()
+        if not (gate.opened and self.pace.soon):
+            self.pace.wake_all()
 
 
 def explained(error: BaseException, job: Any, stream: str, round: int) -> BaseException:
@@ -297,20 +415,21 @@ class Cpu:
     def __init__(
         self,
         replayer: Replayer | None = None,
-        stream: Callable[[str], Stream] = Stream,
-        host: Callable[[], Host] = Host,
+        stream: Callable[[str, Pace], Stream] = Stream,
+        host: Callable[[Pace], Host] = Host,
     ):
         self._replayer = replayer or PythonReplayer()
         self.capture_kind = self._replayer.kind
         self._stream = stream
-        self._host = host
-        self.streams: list[Stream] = []
+        self._pace = Pace()
+        self.streams = self._pace.streams
+        self._host = host(self._pace)
 
     def host(self) -> Host:
-        return self._host()
+        return self._host
 
     def stream(self, name: str, kind: str) -> Stream:
-        made = self._stream(name)
+        made = self._stream(name, self._pace)
         self.streams.append(made)
         return made
 
@@ -341,8 +460,9 @@ class Cpu:
         return graph
 
     def synchronize(self) -> None:
-        for stream in self.streams:
-            stream.synchronize()
+        for gate in [stream.gate() for stream in self.streams]:
+            if gate is not None:
+                self._host.pass_gate(gate)
 
     def close(self) -> None:
         for stream in self.streams:

@@ -42,18 +42,13 @@ class NativeError(RuntimeError):
 
 
 @cache
-def best_replayer() -> Replayer:
-    """The C++ replayer, built now if need be; where that cannot be, the one in Python.
-
-    `PLAIT_CPU_REPLAY=python` asks for the latter.
-    """
-    if os.environ.get("PLAIT_CPU_REPLAY", "").lower() == "python":
-        return PythonReplayer()
+def native_replayer() -> Replayer:
+    """The C++ replayer, built now if need be; where that cannot be, the one in Python."""
     try:
         return NativeReplayer(_library())
     except (OSError, subprocess.SubprocessError) as error:
         reason = getattr(error, "stderr", None) or error
-        log.info("no C++ replayer, kernels are launched from Python: %s", str(reason).strip()[:500])
+        log.warning("no C++ replayer: %s", str(reason).strip()[:500])
         return PythonReplayer()
 
 

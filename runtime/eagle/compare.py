@@ -14,7 +14,7 @@ from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
 
-ROUNDS_A_TURN = 8
+ROUNDS_A_TURN = 16
 STEPS_A_ROUND = 2
 """Plain steps for every round of a turn: near enough to what a round commits."""
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from plait.runtime.devices.cpu import job
 from plait.runtime.devices.graph import capture
-from plait.runtime.devices.native import best_replayer
+from plait.runtime.devices.replayers import replayer
 from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
 
@@ -81,7 +81,7 @@ class Plain:
         if not self.captured:
             return call
         written = [*self.cache, self.token, self.position, self.logits]
-        return capture(call.name, call.place, [call], written, best_replayer()).replay
+        return capture(call.name, call.place, [call], written, replayer()).replay
 
     def _forward(self, batch: int) -> None:
         token, position, logits = self.token[:batch], self.position[:batch], self.logits[:batch]

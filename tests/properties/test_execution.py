@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from drawing.rounds import elaborated, mended, round_texts
 from hypothesis import given, settings
 
+from drawing.rounds import elaborated, mended, round_texts
 from plait.compiler.lower import lower
 from plait.compiler.order import order
 from plait.compiler.round import Phase, Round
@@ -42,7 +42,8 @@ def body_of(phase: Phase) -> Callable[..., None]:
 def line_by_line(round: Round) -> list[list[int]]:
     """The buffers after some rounds of the text, one item at a time, without threads or captures."""
     buffers = [
-        [torch.zeros(4, dtype=torch.int64) for _ in range(buffer.copies)] for buffer in round.buffers
+        [torch.zeros(4, dtype=torch.int64) for _ in range(buffer.copies)]
+        for buffer in round.buffers
     ]
     with torch.no_grad():
         for number in range(ROUNDS):
@@ -53,7 +54,9 @@ def line_by_line(round: Round) -> list[list[int]]:
                     value = copies[(number - access.rounds_back) % len(copies)]
                     (axis,) = access.region or (None,)
                     given[access.argument] = (
-                        value if axis is None else value[slice(*axis) if isinstance(axis, tuple) else axis]
+                        value
+                        if axis is None
+                        else value[slice(*axis) if isinstance(axis, tuple) else axis]
                     )
                 body_of(phase)(**given)
     return [tensor.tolist() for copies in buffers for tensor in copies]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import networkx
-from drawing.rounds import elaborated, mended, round_texts, slow_order
 from hypothesis import given, settings
 
+from drawing.rounds import elaborated, mended, round_texts, slow_order
 from plait.compiler.conflicts import races
 from plait.compiler.order import order, rounds_needed
 from plait.compiler.round import HOST, Edge, Phase, Round
@@ -70,7 +70,9 @@ def test_waits_are_the_least_that_give_the_same_order(text: str) -> None:
     last = found.rounds - 1
     assert _closure(round, items, last) == _closure(round, round.items, last), text
     for edge in kept:
-        if round.items[edge].target == HOST:  # its order shows in what the host issues, or nowhere
+        item = round.items[edge]
+        assert isinstance(item, Edge)
+        if item.target == HOST:  # its order shows in what the host issues, or nowhere
             continue
         without = tuple(item for item in items if item is not round.items[edge])
         assert _closure(round, without, last) != _closure(round, round.items, last), text

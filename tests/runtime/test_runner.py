@@ -7,7 +7,8 @@ import threading
 import pytest
 import torch
 
-from plait.runtime.bind import DeviceError, bind
+from plait.runtime.bind import bind
+from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.cpu import PhaseError
 from plait.runtime.devices.recording import CaptureError
 from plait.runtime.runner import BindError
@@ -116,7 +117,9 @@ def test_a_failing_phase_is_named_with_its_line_and_round(compiled) -> None:
 
 def test_a_failing_host_phase_is_named_too(compiled) -> None:
     """The host is a stream like the others when something goes wrong on it."""
-    schedule = compiled("pipeline p {\n buffer x : i64[2] on host carried\n phase read on host { updates x }\n}")
+    schedule = compiled(
+        "pipeline p {\n buffer x : i64[2] on host carried\n phase read on host { updates x }\n}"
+    )
     with schedule.bind({"read": lambda x: 1 / 0}) as runner:
         with pytest.raises(PhaseError, match="test.spec:3: `read` failed on host in round 0"):
             runner.step()
@@ -134,21 +137,28 @@ def test_closing_ends_the_threads(compiled) -> None:
         runner.step(n=2)
 
 
-def test_workers_have_one_thread_and_no_gradients(compiled) -> None:
-    """Both are settings of a thread in torch, so every stream sets its own."""
-    found = {}
+def test_phases_run_with_one_thread_and_no_gradients(compiled) -> None:
+    """Both are settings of a thread in torch: streams set their own, a host that helps puts its back."""
+    found = []
 
     def ask(x):
-        found[threading.current_thread().name] = (torch.get_num_threads(), torch.is_grad_enabled())
+        found.append((torch.get_num_threads(), torch.is_grad_enabled()))
 
     schedule = compiled(
         "pipeline p {\n stream a\n stream b\n buffer x : i64[2] carried\n buffer y : i64[2] carried\n"
         " phase one on a { updates x }\n phase two on b { updates y as x }\n"
         " join one into host\n join two into host\n}"
     )
-    with schedule.bind({"one": ask, "two": ask}) as runner:
-        runner.step()
-    assert found == {"plait a": (1, False), "plait b": (1, False)}
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with schedule.bind({"one": ask, "two": ask}) as runner:
+            for _ in range(20):
+                runner.step()
+            assert torch.get_num_threads() == 2 and torch.is_grad_enabled()
+    finally:
+        torch.set_num_threads(before)
+    assert set(found) == {(1, False)} and len(found) == 40
 
 
 def test_an_opaque_buffer_may_be_a_named_tuple_list_or_dict(compiled) -> None:
@@ -170,7 +180,8 @@ def test_an_opaque_buffer_may_be_a_named_tuple_list_or_dict(compiled) -> None:
         x.copy_(m.first[0] + m.second["k"])
 
     with schedule.bind({"fill": fill, "use_it": use_it}, opaque={"m": given}) as runner:
-        runner.step(), runner.step()
+        for _ in range(2):
+            runner.step()
         runner.drain()
         assert runner.buffer("x").tolist() == [22, 22]
 
@@ -182,9 +193,11 @@ def test_an_opaque_buffer_of_nothing_known_is_refused(compiled) -> None:
         " phase fill on a { writes m }\n capture g on a rows 2 { phase look on a { reads m  writes x } }\n}"
     )
     bodies = {"fill": lambda m: None, "look": lambda m, x: None}
-    with schedule.bind(bodies, opaque={"m": object()}) as runner:
-        with pytest.raises(TypeError, match="a tensor, or a dict, list or tuple of them, not object"):
-            runner.step()
+    with (
+        schedule.bind(bodies, opaque={"m": object()}) as runner,
+        pytest.raises(TypeError, match="a tensor, or a dict, list or tuple of them, not object"),
+    ):
+        runner.step()
 
 
 def test_a_capture_that_cannot_be_is_named(compiled) -> None:
@@ -193,6 +206,10 @@ def test_a_capture_that_cannot_be_is_named(compiled) -> None:
         "pipeline p {\n stream a\n buffer x : i64[2] carried\n"
         " capture g on a rows 2 { phase peek on a { updates x } }\n}"
     )
-    with schedule.bind({"peek": lambda x: x.sum().item()}) as runner:
-        with pytest.raises(CaptureError, match="test.spec:4: `peek` failed while it was captured in `g`"):
-            runner.step()
+    with (
+        schedule.bind({"peek": lambda x: x.sum().item()}) as runner,
+        pytest.raises(
+            CaptureError, match="test.spec:4: `peek` failed while it was captured in `g`"
+        ),
+    ):
+        runner.step()

@@ -72,7 +72,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "message"), FAULTS, ids=[f"{p}={v!r:.20}" for p, v, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("path", "value", "message"), FAULTS, ids=[f"{p}={v!r:.20}" for p, v, _ in FAULTS]
+)
 def test_a_fault_is_named_where_it_is(path: str, value: Any, message: str, data) -> None:
     """One line: where in the file, what should stand there, what to do."""
     with pytest.raises(ScheduleError) as caught:
@@ -90,7 +92,9 @@ def test_what_was_changed_by_hand_is_noticed(data) -> None:
         from_json(json.dumps(other))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "null", "NaN", "[" * 100_000, '{"format": NaN}', "\0"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", "null", "NaN", "[" * 100_000, '{"format": NaN}', "\0"]
+)
 def test_what_is_no_schedule_is_refused_in_one_line(text: str) -> None:
     """Torn files, other JSON and deep nesting end in the same kind of error."""
     with pytest.raises(ScheduleError):
@@ -99,7 +103,9 @@ def test_what_is_no_schedule_is_refused_in_one_line(text: str) -> None:
 
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -114,7 +120,9 @@ def test_random_changes_are_refused_or_harmless(data) -> None:
             inner = enumerate(value)
         else:
             return [path]
-        return [path] * bool(path) + [p for k, v in inner for p in paths(v, f"{path}.{k}" if path else f"{k}")]
+        return [path] * bool(path) + [
+            p for k, v in inner for p in paths(v, f"{path}.{k}" if path else f"{k}")
+        ]
 
     places = paths(data)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from itertools import pairwise
 
 import torch
 
@@ -94,16 +96,36 @@ def test_what_ran_kept_the_order_of_the_schedule(compiled) -> None:
     """On every lane nothing overlaps, and no wait ends before the record it waited for."""
     trace = run(compiled, rounds=50)
     for lane in trace.lanes.values():
-        for one, other in zip(lane, lane[1:], strict=False):
+        for one, other in pairwise(lane):
             assert one.start <= one.end <= other.start
     reached = {record.number: record.at for lane in trace.records.values() for record in lane}
     waits = [s for lane in trace.lanes.values() for s in lane if s.record]
     assert len(waits) >= 140
     for wait in waits:
         assert reached[wait.record] <= wait.end
-    by_name = {(s.name, s.round): s for lane in trace.lanes.values() for s in lane if s.kind != "wait"}
+    by_name = {
+        (s.name, s.round): s for lane in trace.lanes.values() for s in lane if s.kind != "wait"
+    }
     for number in range(50):
         assert by_name["make", number].end <= by_name["look", number].start
         assert by_name["look", number].end <= by_name["load g", number].start
         if number:
             assert by_name["out", number - 1].end <= by_name["log", number].start
+
+
+def test_long_phases_of_two_streams_overlap_round_after_round(compiled) -> None:
+    """A host that only issues rounds does short work itself, but long work still runs side by side."""
+    schedule = compiled(
+        "pipeline p {\n stream a\n stream b\n buffer x : i64[2] carried\n buffer y : i64[2] carried\n"
+        " phase one on a { updates x }\n phase two on b { updates y }\n"
+        " join prev one into host\n join prev two into host\n}"
+    )
+    trace = Trace()
+    bodies = {"one": lambda x: time.sleep(0.003), "two": lambda y: time.sleep(0.003)}
+    with bind(schedule, bodies, trace=trace) as runner:
+        for _ in range(30):
+            runner.step()
+        runner.drain()
+    one, two = ([s for s in trace.lanes[name] if s.kind == "phase"] for name in "ab")
+    beside = sum(a.start < b.end and b.start < a.end for a, b in zip(one, two, strict=True))
+    assert beside >= 20

@@ -33,19 +33,24 @@ class Layer:
         self.shape = shape
         self.arithmetic = arithmetic
         self.attention_norm = weight("attention.norm.weight")
-        query_down, latent_down = weight("attention.query_down"), weight("attention.latent_down")
-        self.down_weight = torch.cat([query_down, latent_down])
+
+        def matrix(name: str) -> Tensor:
+            return arithmetic.matrix(weights[f"{prefix}.{name}"])
+
+        narrow = [matrix("attention.query_down"), matrix("attention.latent_down")]
+        self.down_weight = torch.cat(narrow, 1)
         self.query_norm = weight("attention.query_norm.weight")
-        self.query_up = weight("attention.query_up")
+        self.query_up = matrix("attention.query_up")
         self.latent_norm = weight("attention.latent_norm.weight")
         self.key_up = weight("attention.key_up").view(shape.heads, shape.nope, shape.latent)
         value_up = weight("attention.value_up").view(shape.heads, shape.value, shape.latent)
         self.value_up = value_up.transpose(1, 2).contiguous()
-        self.out = weight("attention.out")
+        self.out = matrix("attention.out")
         self.experts_norm = weight("experts.norm.weight")
-        self.router = weight("experts.router")
+        self.router = matrix("experts.router")
         self.balance = weights[f"{prefix}.experts.balance"].to(arithmetic.dtype)
-        self.expert_up = weight("experts.up").flatten(0, 1)
+        up = weight("experts.up")
+        self.expert_up = up.flatten(0, 1).t().contiguous()
         self.expert_down = weight("experts.down").transpose(1, 2).contiguous()
 
     def __call__(self, x: Tensor, plan: Plan, cache: Tensor) -> Tensor:
@@ -127,7 +132,7 @@ class Layer:
         """
         s, a = self.shape, self.arithmetic
         width = 2 * s.expert_hidden
-        weight = self.expert_up[first * width : None if last is None else last * width]
+        weight = self.expert_up[:, first * width : None if last is None else last * width]
         up = a.linear(rows, weight).view(rows.shape[0], -1, 2, s.expert_hidden)
         hidden = a.fine(F.silu(up[:, :, 0]) * up[:, :, 1])
         return a.grid(torch.bmm(hidden.transpose(0, 1), self.expert_down[first:last]))

@@ -22,13 +22,14 @@ class TinyModel:
         self.shape = shape
         self.arithmetic = arithmetic
         self.embed = arithmetic.weight(weights["embed"])
+        self.head = arithmetic.matrix(weights["embed"])
         self.layers = [
             Layer(shape, arithmetic, weights, f"layers.{number}") for number in range(shape.layers)
         ]
         self.norm = arithmetic.weight(weights["norm.weight"])
         self.nextn_hidden_norm = arithmetic.weight(weights["nextn.hidden_norm.weight"])
         self.nextn_token_norm = arithmetic.weight(weights["nextn.token_norm.weight"])
-        self.nextn_project = arithmetic.weight(weights["nextn.project"])
+        self.nextn_project = arithmetic.matrix(weights["nextn.project"])
         self.nextn_layer = Layer(shape, arithmetic, weights, "nextn.layer")
 
     @property
@@ -73,4 +74,4 @@ class TinyModel:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Hidden states `[..., hidden]` to logits `[..., vocab]`."""
-        return self.arithmetic.linear(self.arithmetic.norm(hidden, self.norm), self.embed)
+        return self.arithmetic.linear(self.arithmetic.norm(hidden, self.norm), self.head)

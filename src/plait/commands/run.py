@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prompts", metavar="FILE", help="a prompt a line, or .jsonl with `prompt`"
     )
-    parser.add_argument("--max-new-tokens", type=int, default=96, metavar="N", help="default 96")
+    parser.add_argument("--max-new-tokens", type=int, default=64, metavar="N", help="default 64")
     parser.add_argument(
         "--mode",
         choices=("exact", "f32"),
@@ -79,7 +79,7 @@ def _decode(
 ) -> tuple[dict[str, Any], Trace | None]:
     import torch
 
-    from plait.runtime.bind import DeviceError
+    from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.cpu import PhaseError
     from plait.runtime.devices.recording import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_a_waiting_stream_does_what_is_missing_itself(device: Cpu) -> None:
         b.record(events[2 * number + 1])
         a.wait(events[2 * number + 1])
     device.synchronize()
-    changes = sum(one != other for one, other in zip(threads, threads[1:], strict=False))
+    changes = sum(one != other for one, other in pairwise(threads))
     assert len(threads) == 200 and changes < 150
 
 
@@ -144,7 +145,9 @@ def test_random_programs_keep_every_order_that_events_give(seed: int) -> None:
             else:
                 host.wait(events[event])
                 for one in range(4):
-                    known[one] = [max(a, b) for a, b in zip(known[one], recorded[event], strict=True)]
+                    known[one] = [
+                        max(a, b) for a, b in zip(known[one], recorded[event], strict=True)
+                    ]
     device.synchronize()
     device.close()
     place = {one: n for n, one in enumerate(done)}
@@ -171,7 +174,9 @@ def test_a_failure_travels_with_the_records(device: Cpu) -> None:
     a.record(event)
     b.wait(event)
     b.run(note(seen, "elsewhere"))
-    with pytest.raises(RuntimeError, match="test.spec:3: `bad` failed on a in round 7: ValueError: boom"):
+    with pytest.raises(
+        RuntimeError, match="test.spec:3: `bad` failed on a in round 7: ValueError: boom"
+    ):
         device.host().wait(event)
     with pytest.raises(RuntimeError, match="boom"):
         b.synchronize()

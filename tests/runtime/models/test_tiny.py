@@ -72,7 +72,9 @@ def test_inference_computes_what_training_did(checkpoint: Checkpoint, text: torc
     assert torch.allclose(model.logits(step), network.logits(expected), atol=2e-4)
 
 
-def test_exact_is_the_same_bits_whatever_the_shape(checkpoint: Checkpoint, text: torch.Tensor) -> None:
+def test_exact_is_the_same_bits_whatever_the_shape(
+    checkpoint: Checkpoint, text: torch.Tensor
+) -> None:
     """One row at a time, all rows at once, alone, in a batch, in another slot, with another span."""
     model = checkpoint.model("exact")
     whole = model.logits(hidden_of(model, text))
@@ -89,7 +91,9 @@ def test_exact_is_the_same_bits_whatever_the_shape(checkpoint: Checkpoint, text:
     assert torch.equal(turned.flip(0), whole)
 
 
-def test_exact_is_the_same_bits_whatever_the_threads(checkpoint: Checkpoint, text: torch.Tensor) -> None:
+def test_exact_is_the_same_bits_whatever_the_threads(
+    checkpoint: Checkpoint, text: torch.Tensor
+) -> None:
     """Two threads add in another order than one; exact sums do not notice."""
     model = checkpoint.model("exact")
     before = torch.get_num_threads()
@@ -112,7 +116,7 @@ def test_exact_sums_are_exact(checkpoint: Checkpoint, text: torch.Tensor) -> Non
     scale = 2**14
     whole = (rows * scale).to(torch.int64).view(-1, rows.shape[-1])
     weight = (layer.down_weight * scale).to(torch.int64)
-    sums = (whole @ weight.t()).to(torch.float64) / scale**2
+    sums = (whole @ weight).to(torch.float64) / scale**2
     shift = 1.5 * 2.0 ** (52 - 14)
     assert torch.equal(found.view(-1, found.shape[-1]), (sums + shift) - shift)
 
@@ -188,7 +192,9 @@ def test_the_parts_of_a_layer_are_phases(branches: bool, checkpoint: Checkpoint,
         "down": lambda x, low: low.copy_(layer.down(x)),
         "key_value": lambda low, plan, cache: layer.key_value(low, plan, cache),
         "query": lambda low, plan, query: query.copy_(layer.query(low, plan)),
-        "attend": lambda x, query, plan, cache, mixed: mixed.copy_(layer.attend(x, query, plan, cache)),
+        "attend": lambda x, query, plan, cache, mixed: mixed.copy_(
+            layer.attend(x, query, plan, cache)
+        ),
         "shared_expert": lambda mixed, shared: shared.copy_(layer.shared_expert(mixed)),
         "routed_experts": lambda mixed, routed: routed.copy_(layer.routed_experts(mixed)),
         "add": lambda mixed, shared, routed, x: x.copy_(layer.add(mixed, shared, routed)),
@@ -214,9 +220,17 @@ def test_any_text_survives_the_tokenizer(checkpoint: Checkpoint) -> None:
 
 
 DAMAGE = {
-    "a bit turned over": ("weights.safetensors", lambda data: data[:-1] + bytes([data[-1] ^ 1]), "damaged"),
+    "a bit turned over": (
+        "weights.safetensors",
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        "damaged",
+    ),
     "cut short": ("weights.safetensors", lambda data: data[: len(data) // 2], "damaged"),
-    "another tokenizer": ("tokenizer.json", lambda data: data.replace(b"vocab", b"vocal"), "damaged"),
+    "another tokenizer": (
+        "tokenizer.json",
+        lambda data: data.replace(b"vocab", b"vocal"),
+        "damaged",
+    ),
     "a torn report": ("report.json", lambda data: data[:50], "is not JSON"),
     "no weights": ("weights.safetensors", None, "cannot be read (No such file or directory)"),
 }

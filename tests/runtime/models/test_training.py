@@ -13,7 +13,7 @@ def test_twenty_steps_twice_give_the_same_bytes(tmp_path: Path) -> None:
     """Same machine and threads: same tokenizer, prompts, weights and report."""
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
-        small = "--steps 20 --batch 1 --length 64 --files 40".split()
+        small = ["--steps", "20", "--batch", "1", "--length", "64", "--files", "40"]
         assert main(["--out", str(folder), *small]) == 0
     names = sorted(path.name for path in folders[0].iterdir())
     assert names == ["held_out.jsonl", "report.json", "tokenizer.json", "weights.safetensors"]
