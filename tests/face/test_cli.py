@@ -46,7 +46,9 @@ def test_check_prints_findings_and_exits_2(here, capsys) -> None:
     spec.write_text(spec.read_text().replace("  fork copy from accept\n", ""))
     code, out, _ = run(capsys, "check", "examples/eagle.spec")
     assert code == 2
-    assert out.startswith("error[PL201]: `publish` on copy may read `accepted` before `accept` on main")
+    assert out.startswith(
+        "error[PL201]: `publish` on copy may read `accepted` before `accept` on main"
+    )
     assert out.count("error[") == 1  # once, though the default and both variants show it
 
 
@@ -58,7 +60,9 @@ def test_check_json_is_for_programs(here, capsys) -> None:
     data = json.loads(out)
     assert code == 2 and data["sound"] is False
     (finding,) = data["findings"]
-    assert finding["code"] == "PL201" and finding["facts"]["missing edge"] == "fork copy from accept"
+    assert (
+        finding["code"] == "PL201" and finding["facts"]["missing edge"] == "fork copy from accept"
+    )
     assert finding["fix"]["edits"][0]["text"] == "fork copy from accept\n  "
     assert finding["path"] == "examples/eagle.spec" and finding["variant"] is None
 
@@ -68,7 +72,11 @@ def test_compile_writes_a_schedule_that_runs_again(here, capsys) -> None:
     assert run(capsys, "compile", "examples/eagle.spec", "-o", "eagle.json")[0] == 0
     code, out, _ = run(capsys, "compile", "eagle.json")
     assert code == 0 and out == (here / "eagle.json").read_text()
-    for form, start in (("python", "# Runs alone"), ("mermaid", "flowchart LR"), ("dot", "digraph")):
+    for form, start in (
+        ("python", "# Runs alone"),
+        ("mermaid", "flowchart LR"),
+        ("dot", "digraph"),
+    ):
         code, out, _ = run(capsys, "compile", "eagle.json", "--emit", form)
         assert code == 0 and out.startswith(start)
     assert run(capsys, "diff", "eagle.json", "examples/eagle.spec")[0] == 0
@@ -77,7 +85,9 @@ def test_compile_writes_a_schedule_that_runs_again(here, capsys) -> None:
 def test_a_file_is_written_whole_or_not_at_all(here, capsys) -> None:
     """A compile that fails leaves the old file as it was, and no other behind."""
     (here / "eagle.json").write_text("old")
-    code, _, err = run(capsys, "compile", "examples/eagle.spec", "--set", "num_steps=0", "-o", "eagle.json")
+    code, _, err = run(
+        capsys, "compile", "examples/eagle.spec", "--set", "num_steps=0", "-o", "eagle.json"
+    )
     assert code == 2 and "PL601" in err
     assert (here / "eagle.json").read_text() == "old"
     assert sorted(p.name for p in here.iterdir()) == ["eagle.json", "examples"]
@@ -130,9 +140,26 @@ def test_run_json_has_every_key(here, capsys) -> None:
     )
     found = json.loads(out)
     assert code == 0
-    wanted = """schedule settings text tokens rounds accepted_mean accepted_histogram buckets widths
-        waits rows_padded cost_per_token identical_to_plain tokens_per_s plain_tokens_per_s speedup
-        mode distinct_4gram_ratio""".split()
+    wanted = [
+        "schedule",
+        "settings",
+        "text",
+        "tokens",
+        "rounds",
+        "accepted_mean",
+        "accepted_histogram",
+        "buckets",
+        "widths",
+        "waits",
+        "rows_padded",
+        "cost_per_token",
+        "identical_to_plain",
+        "tokens_per_s",
+        "plain_tokens_per_s",
+        "speedup",
+        "mode",
+        "distinct_4gram_ratio",
+    ]
     assert set(wanted) <= set(found)
     assert found["mode"] == "f32" and found["widths"] == {"draft": 1, "verify": 3, "extend": 3}
     assert len(found["text"]) == len(found["tokens"]) == 2
@@ -167,12 +194,18 @@ WRONG = {
     "no such spec": (["check", "nope.spec"], "nope.spec: No such file or directory"),
     "a folder": (["compile", "examples"], "examples: Is a directory"),
     "not text": (["check", "binary.spec"], "binary.spec: is not UTF-8 text (byte 0)"),
-    "an unknown param": (["compile", "examples/eagle.spec", "--set", "steps=3"], "1 error in --set"),
+    "an unknown param": (
+        ["compile", "examples/eagle.spec", "--set", "steps=3"],
+        "1 error in --set",
+    ),
     "a setting without a value": (
         ["compile", "examples/eagle.spec", "--set", "num_steps"],
         "--set num_steps: write it as NAME=VALUE",
     ),
-    "an unknown variant": (["compile", "examples/eagle.spec", "--variant", "x"], "1 error in eagle.spec"),
+    "an unknown variant": (
+        ["compile", "examples/eagle.spec", "--variant", "x"],
+        "1 error in eagle.spec",
+    ),
     "an unknown target": (
         ["compile", "examples/eagle.spec", "--target", "cup"],
         "there is no target `cup`: did you mean `cpu`?",
@@ -191,7 +224,10 @@ WRONG = {
         ["compile", "examples/eagle.spec", "--emit", "dot", "--bucket", "bs=9"],
         "no bucket of eagle holds bs = 9; the largest is bs = 8",
     ),
-    "no new tokens": (["run", "examples/eagle.spec", "--max-new-tokens", "0"], "ask for at least one"),
+    "no new tokens": (
+        ["run", "examples/eagle.spec", "--max-new-tokens", "0"],
+        "ask for at least one",
+    ),
     "an empty file of prompts": (
         ["run", "examples/eagle.spec", "--prompts", "empty.txt"],
         "empty.txt: holds no prompt; write one a line",
@@ -225,7 +261,9 @@ def wrong_files(here: Path) -> Path:
     (here / "other.json").write_text('{"a": 1}')
     (here / "empty.txt").write_text("\n \n")
     (here / "bad.jsonl").write_text('"fine"\n{"prompt": \n')
-    (here / "toy.spec").write_text("pipeline toy { stream a buffer x : i64[1] carried phase p on a { updates x } }")
+    (here / "toy.spec").write_text(
+        "pipeline toy { stream a buffer x : i64[1] carried phase p on a { updates x } }"
+    )
     shutil.copytree(SHIPPED, here / "damaged")
     weights = here / "damaged" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8] + bytes(8))
@@ -280,7 +318,10 @@ def loaded_modules(root: Path, script: str) -> set[str]:
         (["diff", "examples/eagle.spec", "examples/eagle.spec"], {"lark"}),
         (["explain", "examples/eagle.spec"], {"lark"}),
         (["compile", "examples/eagle.spec", "--emit", "mermaid", "-o", os.devnull], {"lark"}),
-        (["compile", "examples/eagle.spec", "--emit", "python", "-o", os.devnull], {"lark", "jinja2"}),
+        (
+            ["compile", "examples/eagle.spec", "--emit", "python", "-o", os.devnull],
+            {"lark", "jinja2"},
+        ),
     ],
 )
 def test_a_verb_loads_only_what_it_needs(arguments: list[str], expected: set[str], root) -> None:
@@ -301,9 +342,7 @@ def test_a_schedule_runs_without_the_compiler(root, eagle, compiled, tmp_path) -
     """Loading and binding a schedule needs no lark and no networkx, and none of the compiler."""
     from plait.runtime.schedule_json import to_json
 
-    text = (
-        "pipeline p { stream a buffer x : i64[1] carried phase go on a { updates x } join go into host }"
-    )
+    text = "pipeline p { stream a buffer x : i64[1] carried phase go on a { updates x } join go into host }"
     path = tmp_path / "p.json"
     path.write_text(to_json(compiled(text)))
     script = (
