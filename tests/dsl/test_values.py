@@ -94,7 +94,7 @@ def test_whole_numbers_agree_with_python(text: str) -> None:
         assert error.diagnostics[0].code == "PL103"
         assert expected is None or "63 bits" in error.diagnostics[0].message
     else:
-        assert found == expected and abs(found) <= LARGEST
+        assert isinstance(found, int) and found == expected and abs(found) <= LARGEST
 
 
 values = st.recursive(
