@@ -21,7 +21,17 @@ from plait.runtime.schedule import Bucket, Capture, Phase, Region, Schedule
 HERE = Path(__file__).parent
 CARRIED = tuple(
     f"{part}.py"
-    for part in ("devices/recording", "devices/memory", "devices/graph", "devices/cpu", "runner")
+    for part in (
+        "devices/job",
+        "devices/recording",
+        "devices/memory",
+        "devices/graph",
+        "devices/events",
+        "devices/streams",
+        "devices/host",
+        "devices/cpu",
+        "runner",
+    )
 )
 """What a program needs to run alone, in the order in which they build on each other."""
 
@@ -72,12 +82,13 @@ def _numbered(letter: str, table: tuple[Any, ...]) -> str:
 
 
 def _without_own_imports(text: str) -> str:
-    """A module's text without its docstring and its imports from Plait and __future__."""
+    """A module's text without its docstring, its imports from Plait and __future__, and those for types."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
         own = isinstance(node, ast.ImportFrom) and _is_own(node.module or "")
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if own or docstring:
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if own or docstring or for_types:
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [""] * (last - first)
     return "\n".join(lines).strip() + "\n"

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from plait.runtime.devices.cpu import Event, Gate, Host, Pace, Stream, Wait, job
+from plait.runtime.devices.events import Event, Gate, Wait
+from plait.runtime.devices.host import Host
+from plait.runtime.devices.job import job
+from plait.runtime.devices.streams import Pace, Stream
 
 Kind = Literal["phase", "load", "capture", "wait"]
 

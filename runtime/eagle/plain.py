@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plait.runtime.devices.cpu import job
 from plait.runtime.devices.graph import capture
+from plait.runtime.devices.job import job
 from plait.runtime.devices.replayers import replayer
 from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel

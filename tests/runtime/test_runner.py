@@ -9,7 +9,7 @@ import torch
 
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import DeviceError
-from plait.runtime.devices.cpu import PhaseError
+from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.recording import CaptureError
 from plait.runtime.runner import BindError
 

@@ -80,7 +80,7 @@ def _decode(
     import torch
 
     from plait.runtime.devices.base import DeviceError
-    from plait.runtime.devices.cpu import PhaseError
+    from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.recording import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError

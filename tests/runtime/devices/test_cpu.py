@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from plait.runtime.devices.cpu import Cpu, job
+from plait.runtime.devices.cpu import Cpu
+from plait.runtime.devices.job import job
 
 
 @pytest.fixture

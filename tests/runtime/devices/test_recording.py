@@ -14,8 +14,8 @@ import torch.nn.functional as F
 
 from plait.runtime.devices import native
 from plait.runtime.devices.base import DeviceError
-from plait.runtime.devices.cpu import job
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
+from plait.runtime.devices.job import job
 from plait.runtime.devices.memory import compacted
 from plait.runtime.devices.recording import CaptureError, record
 from plait.runtime.devices.replayers import replayer as choose
