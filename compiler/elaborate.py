@@ -7,7 +7,7 @@ needs its name stays silent. Limits: 1,000,000 phases unrolled, 4,096 buckets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn
@@ -52,7 +52,8 @@ def elaborate(
     for sizes in buckets:
         found = Report()
         elaboration = _Elaboration(pipeline, settings, sizes, found, capture)
-        rounds.append(elaboration.round(resolved))
+        with suppress(_Unmet):
+            rounds.append(elaboration.round(resolved))
         # One mistake shows in every bucket; the smallest bucket that shows it is named.
         seen = {(d.code, d.span) for d in report.diagnostics}
         for diagnostic in found.diagnostics:
@@ -103,6 +104,10 @@ def _collecting(report: Report) -> Iterator[None]:
         report.diagnostics += error.diagnostics
     except Silenced:
         pass
+
+
+class _Unmet(Exception):
+    """A `require` does not hold: what else is wrong at these sizes would only be said to confuse."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +224,8 @@ class _Elaboration:
         if not truth(node.condition, self.scope):
             reason = f": {node.reason.value}" if node.reason else ""
             message = f"`{node.condition.span.text}` does not hold{self.where}{reason}"
-            self.fail("PL110", message, node.condition.span)
+            self.report.add(Diagnostic("PL110", message, node.condition.span))
+            raise _Unmet
 
     # The round
 
@@ -255,6 +261,7 @@ class _Elaboration:
             self.fail("PL504", message, node.stream.span, help)
         accesses, rows = self.clauses(node.clauses)
         self.distinct_arguments(accesses)
+        self.reachable(stream, accesses)
         name, index = self.label(node.label)
         number = len(self.phases)
         self.point(name, "phase", number, node.label.span)
@@ -275,6 +282,14 @@ class _Elaboration:
         )
         self.phases.append(phase)
         self.items.append(phase)
+
+    def reachable(self, stream: int, accesses: list[Access]) -> None:
+        """Pinned memory is for copies on streams: the host never knows what it holds."""
+        for access in accesses:
+            buffer = self.buffers.all[access.buffer]
+            if stream == HOST and buffer.place == "pinned":
+                message = f"a host phase touches `{buffer.name}`, which only streams may"
+                self.fail("PL114", message, access.span, "declare the buffer `on host`")
 
     def clauses(self, nodes: Iterable[syntax.Clause]) -> tuple[list[Access], int | None]:
         accesses: list[Access] = []
@@ -299,6 +314,12 @@ class _Elaboration:
         if kind != "reads" and node.rounds_back:
             message = f"`{node.span.text}` {kind} a value of an earlier round"
             self.fail("PL111", message, node.span, "only `reads` may say `prev`")
+        if self.buffers.all[number].scratch and kind != "updates":
+            message = (
+                f"`{node.buffer.text}` is scratch, which holds nothing for a phase that {kind} it"
+            )
+            help = f"say `updates {node.buffer.text}`, or take `scratch` off the buffer"
+            self.fail("PL113", message, node.span, help)
         return Access(number, kind, argument, node.span, node.rounds_back, region)  # type: ignore[arg-type]
 
     def region(self, node: syntax.Access, number: int) -> tuple[Axis, ...]:

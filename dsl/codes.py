@@ -7,7 +7,7 @@ from __future__ import annotations
 
 CODES = {
     "PL001": "The text is not in the language: something else should stand here.",
-    "PL002": "The text is too large (1 MiB), or nested too deep (100).",
+    "PL002": "The text is too large (1,048,576 characters), or nested too deep (100).",
     "PL003": "The file says another version of the language than the one that reads it.",
     "PL004": "A number stands where a number of another sort should.",
     "PL101": "A name means nothing here: it is not declared, or only further down.",
@@ -22,6 +22,8 @@ CODES = {
     "PL110": "A `require` does not hold.",
     "PL111": "A value of an earlier round is written; `prev` only reads.",
     "PL112": "An edge names a point that is not there: `prev` of a stream, `loaded` of a phase.",
+    "PL113": "A scratch buffer is read or written: it holds nothing between phases, each only updates it.",
+    "PL114": "A host phase touches pinned memory, which only streams do.",
     "PL402": "A stream waits for itself, by one name; it always goes on in order.",
     "PL503": "An edge stands inside a capture, where this version has none.",
     "PL504": "A phase in a capture is on another stream, which this version does not capture.",

@@ -3,7 +3,7 @@
 Lark builds the tables from `grammar.lark`; the methods of `_Build`, one a rule, make the nodes while
 it parses, so no tree is built in between. Tables are kept for the next run (`tables.py`).
 
-Limits, each an error of its own: 1 MiB of text, nesting 100 deep.
+Limits, each an error of its own: 1,048,576 characters, nesting 100 deep.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lark import Token, Transformer, UnexpectedCharacters, UnexpectedToken, v_ar
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError, end_of
 from plait.dsl.span import Source, Span
+from plait.dsl.suggest import nearest
 from plait.dsl.tables import load_parser
 from plait.dsl.words import FORMS, RESERVED
 
@@ -90,7 +91,7 @@ _SHOWN = {
 _GROUPS = (
     ("a statement", "PARAM FLAG REQUIRE DIM STREAM BUFFER PHASE FORK JOIN CAPTURE FOR WHEN"),
     ("a value", "NAME NUMBER STRING LPAREN TRUE FALSE LSQUARE MINUS NOT"),
-    ("an operator", "PLUS STAR SLASH SLASHES PERCENT MINUS OR AND IN"),
+    ("an operator", "PLUS STAR SLASH SLASHES PERCENT MINUS OR AND _IN"),
 )
 """Terminals that are said in one word where all of the first four are among the expected."""
 
@@ -98,14 +99,20 @@ _GROUPS = (
 def _expected(terminals: set[str]) -> str:
     """A set of terminals in words, the long ones folded."""
     rest = set(terminals)
+    if len(rest) > 1:
+        rest.discard("$END")
     words = []
     for name, group in _GROUPS:
         members = group.split()
         if rest.issuperset(members[:4]):
             rest -= {*members, *(_COMPARISONS if name == "an operator" else ())}
             words.append(name)
-    words += sorted(_SHOWN.get(terminal, f"`{terminal.lower()}`") for terminal in rest)
+    words += sorted(_SHOWN.get(terminal, f"`{_keyword(terminal)}`") for terminal in rest)
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _keyword(terminal: str) -> str:
+    return terminal.lower().lstrip("_")
 
 
 _COMPARISONS = ("MORETHAN", "LESSTHAN", "__ANON_1", "__ANON_2", "__ANON_3", "__ANON_4")
@@ -117,7 +124,8 @@ def _unexpected_token(source: Source, error: UnexpectedToken) -> SpecError:
     span = end_of(source) if at_end else Span(source, token.start_pos or 0, token.end_pos or 0)
     found = "the text ends" if at_end else f"found `{token}`"
     written, opened = _being_written(error)
-    message = f"{found} where {_expected(set(error.expected))} should stand"
+    expected = error.accepts or error.expected
+    message = f"{found} where {_expected(expected)} should stand"
     if written:
         message += f", in a `{written}`"
     labels = []
@@ -125,7 +133,9 @@ def _unexpected_token(source: Source, error: UnexpectedToken) -> SpecError:
         brace = Span(source, opened.start_pos or 0, opened.end_pos or 0)
         labels.append(Label(brace, f"this `{opened}` is not closed"))
     help = f"one valid form: {FORMS[written]}" if written in FORMS else ""
-    if token.type.lower() in RESERVED and "NAME" in error.expected:
+    if token.type == "NAME" and (meant := nearest(token, map(_keyword, expected))):
+        help = f"did you mean `{meant}`?"
+    if token.type.lower() in RESERVED and "NAME" in expected:
         help = f"`{token}` is a reserved word, so it cannot be a name"
     diagnostic = Diagnostic("PL001", message, span, labels=tuple(labels), help=help)
     return SpecError([diagnostic])
@@ -340,14 +350,15 @@ class _Build(Transformer):
     def member(self, name: syntax.Name) -> syntax.Name:
         return name
 
-    def capture(self, word: Token, label: Any, stream: syntax.Name, rows: Any, *rest: Any) -> Any:
+    def capture(self, word: Token, label: Any, stream: syntax.Name, *rest: Any) -> Any:
+        _, rows, *rest = rest
         block = rest[-1]
         condition = rest[0] if len(rest) > 1 else None
         span = self.span(word, block)
         node = syntax.Capture(span, label, stream, rows, condition, block.statements)
         return self.nested(node, block)
 
-    def capture_when(self, condition: Any) -> Any:
+    def capture_when(self, word: Token, condition: Any) -> Any:
         return condition
 
     def loop(self, word: Token, name: syntax.Name, first: Any, last: Any, block: _Block) -> Any:
@@ -415,7 +426,7 @@ class _Build(Transformer):
         return self.nested(syntax.Sequence(self.span(bracket, end), tuple(items)), *items)
 
     def parenthesised(self, bracket: Token, inner: Any, end: Token) -> Any:
-        return inner
+        return self.nested(inner, inner)
 
     def whole(self, token: Token) -> int:
         value = _number(token)

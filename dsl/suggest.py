@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean X?` for a close match, else the known names, at most eight of them."""
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant, if any comes close."""
     from difflib import get_close_matches  # only a mistake pays for it
 
+    by_letters = {one.lower(): one for one in sorted(known)}
+    close = get_close_matches(name.lower(), by_letters, n=1, cutoff=0.6)
+    return by_letters[close[0]] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean X?` for a close match, else the known names, at most eight of them."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`?"
+    if (close := nearest(name, names)) is not None:
+        return f"did you mean `{close}`?"
     if not names:
         return "none is declared above"
     more = ", ..." if len(names) > 8 else ""

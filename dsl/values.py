@@ -96,13 +96,20 @@ def _fail(code: str, message: str, span: Span, help: str = "") -> NoReturn:
 
 def _look_up(name: syntax.Name, scope: Mapping[str, Value | Broken]) -> Value:
     if name.text not in scope:
-        known = did_you_mean(name.text, scope)
+        known = _TRUTHS.get(name.text.lower()) or did_you_mean(
+            name.text, [n for n, value in scope.items() if not isinstance(value, Broken)]
+        )
         _fail("PL101", f"`{name.text}` is not a param, flag, dim or loop name", name.span, known)
     value = scope[name.text]
     if isinstance(value, Broken):
         raise Silenced
     return value
 
+
+_TRUTHS = {
+    **dict.fromkeys(("true", "yes", "on"), "write `true`"),
+    **dict.fromkeys(("false", "no", "off"), "write `false`"),
+}
 
 _KINDS = {bool: "true or false", int: "a whole number", str: "a text", list: "a list"}
 
@@ -161,7 +168,7 @@ def _binary(node: syntax.Binary, scope: Mapping[str, Value | Broken]) -> Value:
         return _ORDERS[name](_number(node.left, left), _number(node.right, right))
     a, b = _number(node.left, left), _number(node.right, right)
     if name in ("/", "//", "%") and b == 0:
-        _fail("PL103", f"`{node.right.span.text}` is zero here", node.right.span)
+        _fail("PL103", f"`{node.span.text}` divides by zero", node.right.span)
     try:
         result = _ARITHMETIC[name](a, b)
     except OverflowError:
@@ -211,7 +218,7 @@ def _ceil_div(node: syntax.Function, values: list[Value]) -> Value:
     _count(node, 2)
     a, b = (_of_kind(n, v, int) for n, v in zip(node.arguments, values, strict=True))
     if b == 0:
-        _fail("PL103", f"`{node.arguments[1].span.text}` is zero here", node.arguments[1].span)
+        _fail("PL103", f"`{node.span.text}` divides by zero", node.arguments[1].span)
     return -(-a // b)  # type: ignore[operator]
 
 

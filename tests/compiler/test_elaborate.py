@@ -113,6 +113,18 @@ MISTAKES = [
         "`prev x` writes a value of an earlier round",
         None,
     ),
+    (
+        "buffer s : i64[4] scratch  phase a on main { reads s }",
+        "PL113",
+        "`s` is scratch, which holds nothing for a phase that reads it",
+        "say `updates s`, or take `scratch` off the buffer",
+    ),
+    (
+        "buffer s : i64[4] on pinned carried  phase a on host { reads s }",
+        "PL114",
+        "a host phase touches `s`, which only streams may",
+        "declare the buffer `on host`",
+    ),
     ("phase a on main fast { }", "PL107", "`fast` is not an attribute of a phase", None),
     ("phase a on main { rows 0 }", "PL601", "`0` is 0 rows at bs = 1", None),
     ("phase main on main { }", "PL104", "`main` already names a stream", None),
@@ -221,3 +233,20 @@ def test_buckets_that_differ_in_structure_are_refused(findings) -> None:
         spec("  phase a on main { updates x }\n  when bs > 1 { phase b on main { updates x } }")
     )
     assert [d.code for d in found] == ["PL604"]
+
+
+def test_an_unmet_requirement_is_all_that_is_said(findings) -> None:
+    """What else is wrong at settings that nobody meant would only confuse."""
+    text = """\
+spec 1
+pipeline p {
+  param k = 0
+  require k >= 1, "there is at least one"
+  stream main
+  buffer x : i64[k] carried
+  phase a on main { updates x }
+}
+"""
+    (found,) = findings(text)
+    assert found.code == "PL110"
+    assert found.message == "`k >= 1` does not hold: there is at least one"

@@ -43,14 +43,14 @@ branches
 
    47  fork plan from main: plan_verify
        comes back at line 49: join plan into main
-       runs beside: nothing
+       runs beside: publish (round r - 1); commit
    56  fork plan from accept: plan_extend
        comes back at line 58: join plan into main
-       runs beside: nothing
+       runs beside: publish (round r - 1); publish, commit; commit (round r + 1)
    66  fork copy from accept: publish
        comes back at line 68 of the next round: join prev publish into host
-       runs beside: extend, draft (round r + 1), build_tree (round r + 1), verify (round r + 1), \
-accept (round r + 1), extend (round r + 1)
+       runs beside: plan_extend, extend, commit; \
+draft, build_tree, plan_verify, verify, accept, plan_extend, extend (round r + 1)
 """
 
 DIFF = """\

@@ -75,6 +75,26 @@ def test_no_reserved_word_is_a_name(word: str) -> None:
 
 
 MISTAKES = {
+    "a word run into a name": (
+        "pipeline p {\n  streammain\n}",
+        """\
+error[PL001]: found `streammain` where a statement or `}` should stand, in a `pipeline`
+ --> test.spec:2:3
+2 |   streammain
+  |   ^^^^^^^^^^
+   = help: did you mean `stream`?
+""",
+    ),
+    "a misspelt word": (
+        "pipeline p {\n  stram main\n}",
+        """\
+error[PL001]: found `stram` where a statement or `}` should stand, in a `pipeline`
+ --> test.spec:2:3
+2 |   stram main
+  |   ^^^^^
+   = help: did you mean `stream`?
+""",
+    ),
     "a clause without braces": (
         "pipeline p {\n  phase y on main reads x\n}",
         """\
@@ -169,6 +189,7 @@ def test_too_large_and_too_deep_are_errors_of_their_own() -> None:
     for text in (
         "#" * (MAX_CHARACTERS + 1),
         "pipeline p { param n = " + "not " * 5000 + "true }",
+        "pipeline p { param n = " + "(" * 5000 + "1" + ")" * 5000 + "}",
         "pipeline p { param n = " + "1 + " * 5000 + "1 }",
         "pipeline p { " + "when true { " * 5000 + "} " * 5000 + "}",
         "pipeline p { param n = " + "[" * 5000 + "]" * 5000 + "}",

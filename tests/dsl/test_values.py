@@ -49,7 +49,7 @@ def test_an_expression_has_its_value(text: str, expected: object) -> None:
         ("missing", "PL101", 1, "`missing` is not a param, flag, dim or loop name"),
         ("sizes[3]", "PL103", 7, "`sizes` has 3 items, counted from 0; there is no item 3"),
         ("n[0]", "PL102", 1, "`n` is a whole number, so it has no items"),
-        ("n / 0", "PL103", 5, "`0` is zero here"),
+        ("n / 0", "PL103", 5, "`n / 0` divides by zero"),
         ('n == "3"', "PL102", 1, "a whole number is never equal to a text"),
         ("true == 1", "PL102", 1, "a truth value is never equal to a whole number"),
         ("not n", "PL102", 5, "true or false should stand here, not a whole number (3)"),
@@ -60,7 +60,7 @@ def test_an_expression_has_its_value(text: str, expected: object) -> None:
         ('env("A", 1)', "PL102", 1, "`env` stands only as the whole value of a flag"),
         ("9223372036854775807 + 1", "PL103", 1, "the result has more than 63 bits"),
         ("9223372036854775808", "PL103", 1, "a whole number has at most 63 bits"),
-        ("ceil_div(1, 0)", "PL103", 13, "`0` is zero here"),
+        ("ceil_div(1, 0)", "PL103", 13, "`ceil_div(1, 0)` divides by zero"),
     ],
 )
 def test_a_wrong_kind_is_an_error_at_its_place(text: str, code: str, at: int, message: str) -> None:

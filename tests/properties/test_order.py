@@ -8,9 +8,10 @@ import networkx
 from hypothesis import given, settings
 
 from drawing.rounds import elaborated, mended, round_texts, slow_order
+from plait.compiler.branches import branches
 from plait.compiler.conflicts import races
 from plait.compiler.order import order, rounds_needed
-from plait.compiler.round import HOST, Edge, Phase, Round
+from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
 
 
 @given(round_texts())
@@ -126,3 +127,38 @@ def test_a_sample_round_is_as_expected() -> None:
     (race,) = races(found)
     assert isinstance(race.earlier.phase, Phase)
     assert (race.earlier.phase.name, race.later.phase.name, race.distance) == ("p1", "p0", 1)
+
+
+@given(round_texts())
+@settings(max_examples=200)
+def test_what_runs_beside_a_branch_is_what_no_path_keeps_apart(text: str) -> None:
+    """Each step on another queue is beside a branch when, of some step of it, neither is reached."""
+    round = elaborated(text)
+    found = branches(order(round))
+    span = max((branch.rounds_later for branch in found), default=0) or 1
+    graph = slow_order(round, 2 * span + 1)
+    after = {node: networkx.descendants(graph, node) for node in graph if node[2] == "run"}
+    steps = {}
+    for place, item in enumerate(round.items):
+        if isinstance(item, Open):
+            end = next(n for n, i in enumerate(round.items) if i == Close(item.capture))
+            capture = round.captures[item.capture]
+            steps[capture.name] = (capture.stream, place, end)
+        elif isinstance(item, Phase) and item.capture is None:
+            steps[item.name] = (item.stream, place, place)
+    for branch in found:
+        expected = []
+        for number in range(2 * span + 1):
+            names = tuple(
+                name
+                for name, (stream, first, last) in steps.items()
+                if round.stream_name(stream) != branch.stream
+                and any(
+                    (span, begin, "run") not in after[number, last, "run"]
+                    and (number, first, "run") not in after[span, end, "run"]
+                    for _, begin, end in map(steps.__getitem__, branch.steps)
+                )
+            )
+            if names:
+                expected.append((number - span, names))
+        assert [(one.rounds_later, one.steps) for one in branch.beside] == expected, text
