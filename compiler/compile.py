@@ -55,7 +55,8 @@ def read_source(path: str | PathLike[str]) -> Source:
     path = Path(path)
     with path.open("rb") as file:
         data = file.read(4 * MAX_CHARACTERS + 1)
-    return Source(path.name, data.decode("utf-8"))
+    whole = len(data) <= 4 * MAX_CHARACTERS  # else what was cut off may be within a character
+    return Source(path.name, data.decode("utf-8-sig", "strict" if whole else "ignore"))
 
 
 def prove(source: Source, asked: Asked) -> Proven:
@@ -64,29 +65,48 @@ def prove(source: Source, asked: Asked) -> Proven:
     return _prove(source, file, asked)
 
 
-def prove_all(source: Source, asked: Asked) -> list[tuple[str | None, Report]]:
-    """The findings at the default settings (None) and in every variant, or in the one asked for.
+@dataclass(frozen=True)
+class Judged:
+    """What was found in a pipeline at its default settings, or in a variant of it."""
 
-    What several of them show is reported once, by the first.
+    name: str
+    """`default` or the variant's name; in a file of several pipelines `PIPELINE`, `PIPELINE@VARIANT`."""
+    pipeline: str
+    variant: str | None
+    findings: list[Diagnostic]
+
+
+def prove_all(source: Source, asked: Asked) -> list[Judged]:
+    """The findings in every pipeline, at its default settings and in each variant, or in those asked for.
+
+    What several of them show is reported once, by the first. Raises SpecError and TargetError as
+    `prove` does, for what keeps the text from being judged at all.
     """
     file = parse(source)
-    pipeline = choose_pipeline(file, asked.pipeline)
-    names: list[str | None] = [asked.variant]
-    if asked.variant is None:
-        names += [variant.name.text for variant in variants_of(file, pipeline)]
-    findings = []
+    pipelines = list(file.pipelines)
+    if asked.pipeline is not None or asked.variant is not None or not pipelines:
+        pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
+    judged = []
     seen: set[tuple] = set()
-    for name in names:
-        report = Report()
-        _findings(file, pipeline, replace(asked, variant=name), report)
-        new = Report()
-        for diagnostic in report.diagnostics:
-            key = (diagnostic.code, diagnostic.span, diagnostic.message)
-            if key not in seen:
-                seen.add(key)
-                new.add(diagnostic)
-        findings.append((name, new))
-    return findings
+    for pipeline in pipelines:
+        variants: list[str | None] = [asked.variant]
+        if asked.variant is None:
+            variants += [variant.name.text for variant in variants_of(file, pipeline)]
+        for variant in variants:
+            report = Report()
+            _findings(file, pipeline, replace(asked, variant=variant), report)
+            new = []
+            for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
+                key = (diagnostic.code, diagnostic.span, diagnostic.message)
+                if key not in seen:
+                    seen.add(key)
+                    new.append(diagnostic)
+            name = pipeline.name.text
+            label = f"{name}@{variant}" if variant else name
+            if len(pipelines) == 1:
+                label = variant or "default"
+            judged.append(Judged(label, name, variant, new))
+    return judged
 
 
 def compile_source(source: Source, asked: Asked) -> Schedule:
@@ -107,7 +127,7 @@ def compile_source(source: Source, asked: Asked) -> Schedule:
 
 def _prove(source: Source, file: syntax.File, asked: Asked) -> Proven:
     report = Report()
-    pipeline = choose_pipeline(file, asked.pipeline)
+    pipeline = choose_pipeline(file, asked.pipeline, asked.variant)
     orders, environment = _findings(file, pipeline, asked, report)
     report.stop_on_errors()
     return Proven(source, orders, environment, report.diagnostics)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plait.compiler.steps import steps
+from plait.dsl.values import written
 from plait.runtime.schedule import Schedule
 
 
@@ -38,7 +39,7 @@ class Diff:
         counts: dict[str, int] = {}
         for row in self.rows:
             counts[row.kind] = counts.get(row.kind, 0) + 1
-        says = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in counts.items())
+        says = ", ".join(_counted(count, kind) for kind, count in counts.items())
         lines = [f"{self.before} -> {self.after}: {says} differ", ""]
         for row in self.rows:
             if not row.before:
@@ -85,10 +86,10 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
             target = "host" if edge.target is None else found[edge.target].name
             ago = "" if not edge.rounds_back else f", {edge.rounds_back} rounds back"
             waits[f"{found[edge.source].name} -> {target}"] = f"one wait{ago}"
-    captures = {
-        capture.name: f"{len(capture.phases)} phases, rows {_list(b.rows[n] for b in schedule.buckets)}"
-        for n, capture in enumerate(schedule.captures)
-    }
+    captures = {}
+    for number, capture in enumerate(schedule.captures):
+        rows = _list(bucket.rows[number] for bucket in schedule.buckets)
+        captures[capture.name] = f"{_counted(len(capture.phases), 'phase')}, rows {rows}"
     buffers = {}
     for number, buffer in enumerate(schedule.buffers):
         shape = schedule.buckets[-1].shapes[number]
@@ -103,7 +104,7 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
     for step in found:
         order.setdefault(step.stream, []).append(step.name)
     return {
-        "setting": {name: str(value) for name, value in schedule.settings},
+        "setting": {name: written(value) for name, value in schedule.settings},
         "stream": {stream.name: stream.kind for stream in schedule.streams},
         "phase": phases,
         "order": {stream: ", ".join(names) for stream, names in order.items()},
@@ -112,6 +113,10 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
         "buffer": buffers,
         "bucket": {bucket.name: "there" for bucket in schedule.buckets},
     }
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}{'s' * (count != 1)}"
 
 
 def _list(values: Iterable[object]) -> str:

@@ -47,7 +47,8 @@ def load_target(name: str) -> Target:
     kinds = {"name": str, "title": str, "streams": int}
     for key, kind in kinds.items():
         if type(values.get(key)) is not kind:
-            raise TargetError(f"{name}: `{key}` should be a {kind.__name__}")
+            what = {str: "a text", int: "a whole number"}[kind]
+            raise TargetError(f"{name}: there should be a line `{key} = ...` with {what}")
     if unknown := sorted(set(values) - set(kinds)):
         raise TargetError(f"{name}: `{unknown[0]}` is not read; {did_you_mean(unknown[0], kinds)}")
     return Target(**values, sha256=hashlib.sha256(data).hexdigest())

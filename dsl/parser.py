@@ -351,11 +351,10 @@ class _Build(Transformer):
         return name
 
     def capture(self, word: Token, label: Any, stream: syntax.Name, *rest: Any) -> Any:
-        _, rows, *rest = rest
-        block = rest[-1]
-        condition = rest[0] if len(rest) > 1 else None
+        _, rows, *condition, block = rest
         span = self.span(word, block)
-        node = syntax.Capture(span, label, stream, rows, condition, block.statements)
+        when = condition[0] if condition else None
+        node = syntax.Capture(span, label, stream, rows, when, block.statements)
         return self.nested(node, block)
 
     def capture_when(self, word: Token, condition: Any) -> Any:

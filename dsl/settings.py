@@ -87,21 +87,28 @@ def settings_for(
     return settings
 
 
-def choose_pipeline(file: syntax.File, name: str | None = None) -> syntax.Pipeline:
-    """The pipeline of that name, or the only one. Raises SpecError."""
-    names = [pipeline.name.text for pipeline in file.pipelines]
-    if name is None and len(names) == 1:
-        return file.pipelines[0]
+def choose_pipeline(
+    file: syntax.File, name: str | None = None, variant: str | None = None
+) -> syntax.Pipeline:
+    """The pipeline of that name, or the only one, or the only one with that variant. Raises SpecError."""
+    pipelines = list(file.pipelines)
+    names = [pipeline.name.text for pipeline in pipelines]
     if name in names:
-        return file.pipelines[names.index(name)]
+        return pipelines[names.index(name)]
     start = Span(file.span.source, 0, 0)
     if not names:
         message, help = "there is no pipeline in this file", "write `pipeline NAME { ... }`"
-    elif name is None:
-        message, help = f"there are {len(names)} pipelines in this file", "choose one by its name"
-        help += f" ({', '.join(names)})"
-    else:
-        message, help = f"there is no pipeline `{name}`", did_you_mean(name, names)
+        raise SpecError([Diagnostic("PL105", message, start, help=help)])
+    if name is not None:
+        message = f"there is no pipeline `{name}`"
+        raise SpecError([Diagnostic("PL105", message, start, help=did_you_mean(name, names))])
+    if variant is not None and len(pipelines) > 1:
+        with_it = {v.of.text for v in file.variants if v.name.text == variant}
+        pipelines = [p for p in pipelines if p.name.text in with_it] or pipelines
+    if len(pipelines) == 1:
+        return pipelines[0]
+    message = f"there are {len(pipelines)} pipelines in this file"
+    help = f"choose one by its name ({', '.join(p.name.text for p in pipelines)})"
     raise SpecError([Diagnostic("PL105", message, start, help=help)])
 
 

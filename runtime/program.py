@@ -30,6 +30,7 @@ CARRIED = tuple(
         "devices/streams",
         "devices/host",
         "devices/cpu",
+        "buckets",
         "runner",
     )
 )

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from plait.runtime.buckets import shown_sizes, smallest_bucket
+
 
 class BindError(Exception):
     """What is bound does not fit the schedule: which phase or buffer, its line, what was expected."""
@@ -59,10 +61,11 @@ class Runner:
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
 
-    def step(self, **live: int) -> int:
+    def step(self, /, **live: int) -> int:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
-        Raises ValueError when no bucket holds them, and the PhaseError of a phase that has failed.
+        Every dim of the spec is given: `step(bs=3)`. Raises ValueError when no bucket holds them, and
+        the PhaseError of a phase that has failed.
         """
         number = self.bucket_for(**live)
         if self._failure is not None:
@@ -89,7 +92,9 @@ class Runner:
             self._failure = error
             raise
 
-    def prepare(self, progress: Callable[[str], None] = lambda bucket: None, **live: int) -> None:
+    def prepare(
+        self, progress: Callable[[str], None] = lambda bucket: None, /, **live: int
+    ) -> None:
         """Binds buckets now, the largest first, so that the first rounds are not slower.
 
         All of them, or with sizes given those up to the one that holds them.
@@ -97,24 +102,20 @@ class Runner:
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
-                progress(_shown(self._sizes[number]))
+                progress(shown_sizes(self._sizes[number]))
                 self._bind(number)
 
-    def bucket_for(self, **live: int) -> int:
+    def bucket_for(self, /, **live: int) -> int:
         """The number of the smallest bucket that holds these sizes. Raises ValueError."""
-        for number, sizes in enumerate(self._sizes):
-            if all(live.get(dim, 0) <= size for dim, size in sizes.items()):
-                return number
-        raise ValueError(
-            f"no bucket of {self.name} holds {_shown(live)}; the largest has "
-            f"{_shown(self._sizes[-1])}"
-        )
+        return smallest_bucket(self.name, self._sizes, live)
 
     def buffer(self, name: str, rounds_back: int = 0) -> Any:
         """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
 
-        Before the first round, that of the round to come. Touch it only after `drain`.
+        Before the first round, that of the round to come. Touch it only after `drain`. Raises KeyError.
         """
+        if name not in self._names:
+            raise KeyError(f"{self.name} has no buffer `{name}`; it has {', '.join(self._names)}")
         copies = self._buffers[self._names[name]]
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
 
@@ -204,6 +205,8 @@ class Runner:
             body = bodies[base] if index is None else partial(bodies[base], index=index)
         if body is None:
             raise BindError(f"{place}: no body is bound for the phase `{name}`")
+        if not callable(body):
+            raise BindError(f"{place}: what is bound for `{name}` is no callable: {body!r}")
         try:
             signature = inspect.signature(body)
         except ValueError:  # a builtin without one
@@ -217,7 +220,3 @@ class Runner:
             )
             raise BindError(f"{message}: {error}") from None
         return body
-
-
-def _shown(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{dim} = {size}" for dim, size in sizes.items()) or "no sizes"

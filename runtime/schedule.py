@@ -1,9 +1,9 @@
 """A Schedule: the program that the compiler writes and the runtime executes.
 
 It is to both what an instruction set is to an assembler and a machine, so nothing else of Plait is
-imported here. It is plain data, fully resolved: everything is reached by its number in a table, and
-names are only for people. As JSON it can be read, diffed, kept in a repository and loaded anywhere;
-`schedule_json.py` writes and reads that form.
+imported here but how a bucket is chosen. It is plain data, fully resolved: everything is reached by
+its number in a table, and names are only for people. As JSON it can be read, diffed, kept in a
+repository and loaded anywhere: `schedule_json.py` writes that form, `schedule_reader.py` reads it.
 
 Streams: number 0 is the host. Sizes are in elements, rows and rounds are counts.
 """
@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from plait.runtime.buckets import smallest_bucket
 
 if TYPE_CHECKING:
     from plait.runtime.runner import Runner
@@ -208,15 +210,10 @@ class Schedule(Record):
     def program_of(self, bucket: Bucket) -> tuple[Instruction, ...]:
         return self.programs[bucket.program]
 
-    def bucket_for(self, **live: int) -> Bucket:
-        """The smallest bucket that holds these sizes. Raises ValueError when none does."""
-        for bucket in self.buckets:
-            sizes = dict(bucket.sizes)
-            if all(live.get(dim, 0) <= size for dim, size in sizes.items()):
-                return bucket
-        largest = self.buckets[-1].name
-        asked = ", ".join(f"{dim} = {size}" for dim, size in live.items())
-        raise ValueError(f"no bucket of {self.name} holds {asked}; the largest is {largest}")
+    def bucket_for(self, /, **live: int) -> Bucket:
+        """The smallest bucket that holds these sizes. Raises ValueError, as `smallest_bucket`."""
+        sizes = [dict(bucket.sizes) for bucket in self.buckets]
+        return self.buckets[smallest_bucket(self.name, sizes, live)]
 
     def waits(self, bucket: Bucket) -> int:
         """Waits of one round, those of the host included."""

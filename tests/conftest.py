@@ -79,10 +79,10 @@ def findings() -> Callable[..., list[Diagnostic]]:
     def check(text: str | Source, **asked) -> list[Diagnostic]:
         source = text if isinstance(text, Source) else Source("test.spec", text)
         try:
-            reports = prove_all(source, Asked(**asked))
+            judged = prove_all(source, Asked(**asked))
         except SpecError as error:
             return error.diagnostics
-        return [diagnostic for _, report in reports for diagnostic in report.diagnostics]
+        return [diagnostic for one in judged for diagnostic in one.findings]
 
     return check
 

@@ -15,7 +15,7 @@ rolling back is only not counting them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -176,8 +176,40 @@ def _count(accepted: Tensor) -> Tensor:
     return (accepted >= 0).sum(1, keepdim=True)
 
 
-def check_sizes(schedule: Schedule, model: TinyModel) -> None:
-    """Raises BindError when a buffer of the schedule has not the model's sizes."""
+def rows_of(schedule: Schedule) -> int:
+    """D, the rows verified a request. Raises BindError for a round that is not this one."""
+    widths = {}
+    for number, buffer in enumerate(schedule.buffers):
+        sizes = schedule.buckets[-1].shapes[number]
+        if sizes is not None and len(sizes) == 2:
+            widths[buffer.name] = (sizes[1], schedule.place_of(buffer.place))
+    for name in ("tree", "draft_tokens", "candidate"):
+        if name not in widths:
+            raise BindError(
+                f"{schedule.source.name}: this runs rounds of EAGLE, which have a buffer `{name}` of "
+                "two axes; bind your own phases with `schedule.bind`"
+            )
+    (rows, place), (steps, _) = widths["tree"], widths["draft_tokens"]
+    topk, where = widths["candidate"]
+    if topk != 1:
+        raise BindError(
+            f"{where}: {topk} candidates a request; what is bound here drafts a chain, of one (topk = 1)"
+        )
+    if rows != steps + 1:
+        raise BindError(
+            f"{place}: a chain of {steps} drafted tokens verifies {steps + 1} rows a request, not {rows}"
+        )
+    return rows
+
+
+def check_fits(schedule: Schedule, model: TinyModel, bodies: Mapping[str, object]) -> None:
+    """Raises BindError for a phase that is not the chain's, or a buffer that has not the model's sizes."""
+    for phase in schedule.phases:
+        if phase.body not in bodies:
+            raise BindError(
+                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the EAGLE round that is "
+                f"bound here ({', '.join(bodies)}); bind your own phases with `schedule.bind`"
+            )
     shape = model.shape
     wanted = {"hidden": shape.hidden, "rows_hidden": shape.hidden, "logits": shape.vocab}
     for number, buffer in enumerate(schedule.buffers):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plait.runtime.eagle.plain import Plain
-from plait.runtime.eagle.request import Request
+from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.tiny.checkpoint import Checkpoint
 from plait.runtime.models.tiny.model import TinyModel
@@ -38,7 +38,10 @@ class Outcome:
 
 
 def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[Request]:
-    """Each request opens with the model's own token and ends at it."""
+    """Each request opens with the model's own token and ends at it. Raises RequestError."""
+    for number, prompt in enumerate(prompts, 1):
+        if not prompt.isascii() and any("\ud800" <= letter <= "\udfff" for letter in prompt):
+            raise RequestError(f"prompt {number} is not UTF-8 text")
     bos = checkpoint.shape.bos
     encoded = checkpoint.tokenizer.encode_all(prompts)
     return [Request([bos, *ids], most, bos) for ids in encoded]
@@ -151,7 +154,7 @@ def distinct_ratio(texts: list[list[int]], length: int = 4) -> float | None:
 
 
 def _rate(count: int, seconds: float) -> float | None:
-    return count / seconds if seconds > 0 else None
+    return count / seconds if count and seconds > 0 else None
 
 
 def _graphs(outcome: Outcome, schedule: Schedule) -> tuple[dict, dict, dict]:

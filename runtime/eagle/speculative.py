@@ -14,10 +14,9 @@ import torch
 from torch import Tensor
 
 from plait.runtime.bind import bind
-from plait.runtime.eagle.chain import NOT_ACCEPTED, Chain, check_sizes
+from plait.runtime.eagle.chain import NOT_ACCEPTED, Chain, check_fits, rows_of
 from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
 
@@ -41,9 +40,8 @@ class Speculative:
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     ):
-        check_sizes(schedule, model)
         self.slots = dict(schedule.buckets[-1].sizes).get("bs", 1)
-        self.rows = _rows(schedule)
+        self.rows = rows_of(schedule)
         self.waiting = list(reversed(requests))
         self.live: list[Request] = []
         """By slot."""
@@ -60,6 +58,7 @@ class Speculative:
         span = span_for(requests, self.rows, model.shape.context)
         self.chain = Chain(model, self.slots, span, self.rows)
         bodies = self.chain.bodies() | {"commit": self._commit}
+        check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
         self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
@@ -156,15 +155,3 @@ class Speculative:
         self.chain.accept(logits, **others)
 
     _accepting = 0
-
-
-def _rows(schedule: Schedule) -> int:
-    """Rows verified a request: the width of `tree`. Raises BindError without one."""
-    for number, buffer in enumerate(schedule.buffers):
-        sizes = schedule.buckets[-1].shapes[number]
-        if buffer.name == "tree" and sizes is not None and len(sizes) == 2:
-            return sizes[1]
-    raise BindError(
-        f"{schedule.source.name}: this runs rounds of EAGLE, which verify a buffer `tree` of "
-        "`i64[bs, num_draft_tokens]`; bind your own phases with `schedule.bind`"
-    )

@@ -2,8 +2,10 @@
 
     schedule = plait.compile("eagle.spec", settings={"num_steps": 3})
     print(plait.diff(plait.compile("eagle.spec"), schedule))
-    with schedule.bind({"draft": draft, ...}, opaque={"kv": cache}) as runner:
+    with schedule.bind({"first": first, "nextn": nextn, ...}, opaque={"target_kv": cache, ...}) as runner:
         runner.step(bs=4)
+
+`docs/embedding.md` says what bodies are given and what is bound to what.
 
 Importing this, compiling and diffing need no torch.
 """
@@ -11,6 +13,7 @@ Importing this, compiling and diffing need no torch.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -18,12 +21,29 @@ from plait._version import __version__
 
 if TYPE_CHECKING:
     from plait.compiler.diff import Diff
+    from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
     from plait.dsl.values import Value
+    from plait.runtime.devices.base import DeviceError
+    from plait.runtime.devices.job import PhaseError
+    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_reader import ScheduleError
 
-__all__ = ["ScheduleError", "SpecError", "__version__", "compile", "diff", "load"]
+__all__ = [
+    "BindError",
+    "CaptureError",
+    "DeviceError",
+    "PhaseError",
+    "ScheduleError",
+    "SpecError",
+    "TargetError",
+    "__version__",
+    "compile",
+    "diff",
+    "load",
+]
 
 
 def compile(
@@ -32,16 +52,24 @@ def compile(
     target: str = "cpu",
     settings: Mapping[str, Value] | None = None,
     variant: str | None = None,
+    pipeline: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Schedule:
     """The Schedule of a spec file, proven.
 
     `settings` are values of params and flags; `environment` stands for the process's own. Raises
-    SpecError with everything that is wrong in the spec, OSError for a file that cannot be read.
+    SpecError with everything that is wrong in the spec, TargetError for a target that is not there,
+    OSError for a file that cannot be read.
     """
     from plait.compiler.compile import Asked, compile_source, read_source
 
-    asked = Asked(variant=variant, settings=settings, target=target, environment=environment)
+    asked = Asked(
+        pipeline=pipeline,
+        variant=variant,
+        settings=settings,
+        target=target,
+        environment=environment,
+    )
     return compile_source(read_source(path), asked)
 
 
@@ -61,14 +89,19 @@ def diff(before: Schedule, after: Schedule) -> Diff:
     return diff(before, after)
 
 
+_ERRORS = {
+    "SpecError": "plait.dsl.diagnostic",
+    "TargetError": "plait.compiler.target",
+    "ScheduleError": "plait.runtime.schedule_reader",
+    "BindError": "plait.runtime.runner",
+    "CaptureError": "plait.runtime.devices.recording",
+    "DeviceError": "plait.runtime.devices.base",
+    "PhaseError": "plait.runtime.devices.job",
+}
+
+
 def __getattr__(name: str) -> type:
     # Late, so that `import plait` costs nothing: errors are looked up where they are caught.
-    if name == "SpecError":
-        from plait.dsl.diagnostic import SpecError
-
-        return SpecError
-    if name == "ScheduleError":
-        from plait.runtime.schedule_reader import ScheduleError
-
-        return ScheduleError
+    if name in _ERRORS:
+        return getattr(import_module(_ERRORS[name]), name)
     raise AttributeError(f"module 'plait' has no attribute {name!r}")

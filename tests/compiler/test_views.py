@@ -56,7 +56,7 @@ draft, build_tree, plan_verify, verify, accept, plan_extend, extend (round r + 1
 DIFF = """\
 eagle.spec -> eagle.spec@serial: 1 setting, 1 stream, 2 phases, 2 orders, 4 edges differ
 
-  ~ setting overlap_plan: True -> False
+  ~ setting overlap_plan: true -> false
   - stream plan: compute
   ~ phase plan_verify: on plan: reads tree, reads seq_lens, writes verify_meta -> \
 on main: reads tree, reads seq_lens, writes verify_meta

@@ -190,6 +190,36 @@ def test_run_takes_prompts_from_files_and_a_compiled_schedule(here, capsys) -> N
     assert json.loads(out)["prompts"] == ["def a():", "import os"]
 
 
+def test_one_new_token_needs_no_round(here, capsys) -> None:
+    """Prefill gives it; there is no speed to tell, and that is said."""
+    asked = ("run", "examples/eagle.spec", "--prompt", "def f", "--max-new-tokens", "1")
+    code, out, _ = run(capsys, *asked)
+    assert code == 0 and out.endswith("identical to plain: yes\n")
+    assert "tokens/s          -   (prefill gives the first token" in out
+    assert "replay of recorded kernels" in out  # the graphs are there, though nothing ran them
+    code, out, _ = run(capsys, *asked, "--json")
+    found = json.loads(out)
+    assert (found["rounds"], found["speedup"], found["identical_to_plain"]) == (0, None, True)
+
+
+def test_every_pipeline_and_variant_of_a_file_is_judged(here, capsys) -> None:
+    """Named by pipeline where there are several; one variant by `SPEC@VARIANT` or by its own name."""
+    one = "pipeline {} {{ param n = 1  stream a  buffer x : i64[n] carried  phase p on a {{ updates x }} }}"
+    (here / "two.spec").write_text(
+        f"{one.format('left')}\n{one.format('right')}\nvariant wide of right {{ set n = 4 }}\n"
+    )
+    assert run(capsys, "check", "two.spec")[:2] == (
+        0,
+        "two.spec: sound (left, right, right@wide)\n",
+    )
+    for asked in (["two.spec@wide"], ["two.spec", "--variant", "wide"]):
+        code, out, _ = run(capsys, "compile", *asked)
+        found = json.loads(out)
+        assert (code, found["name"], found["variant"]) == (0, "right", "wide")
+    code, _, err = run(capsys, "compile", "two.spec")
+    assert code == 2 and "choose one by its name (left, right)" in err
+
+
 WRONG = {
     "no such spec": (["check", "nope.spec"], "nope.spec: No such file or directory"),
     "a folder": (["compile", "examples"], "examples: Is a directory"),
@@ -222,7 +252,31 @@ WRONG = {
     ),
     "a bucket that is not there": (
         ["compile", "examples/eagle.spec", "--emit", "dot", "--bucket", "bs=9"],
-        "no bucket of eagle holds bs = 9; the largest is bs = 8",
+        "no bucket of eagle holds bs = 9; the largest has bs = 8",
+    ),
+    "a bucket that is no number": (
+        ["compile", "examples/eagle.spec", "--emit", "dot", "--bucket", "bs"],
+        "--bucket bs: write it as DIM=SIZE, such as bs=4",
+    ),
+    "a bucket of a form that holds all": (
+        ["compile", "examples/eagle.spec", "--bucket", "bs=4"],
+        "--bucket is for mermaid and dot; json holds every bucket",
+    ),
+    "a schedule where a spec should be": (
+        ["check", "torn.json"],
+        "torn.json: a schedule is proven already; this verb takes the .spec it came from",
+    ),
+    "a prompt that is not text": (
+        ["run", "examples/eagle.spec", "--prompt", "h\udcff"],
+        "prompt 1 is not UTF-8 text",
+    ),
+    "a tree where a chain is bound": (
+        ["run", "examples/eagle.spec", "--set", "topk=2"],
+        "eagle.spec:23: 2 candidates a request; what is bound here drafts a chain, of one (topk = 1)",
+    ),
+    "rows of no chain": (
+        ["run", "loose.spec", "--set", "num_draft_tokens=5"],
+        "a chain of 2 drafted tokens verifies 3 rows a request, not 5",
     ),
     "no new tokens": (
         ["run", "examples/eagle.spec", "--max-new-tokens", "0"],
@@ -264,6 +318,8 @@ def wrong_files(here: Path) -> Path:
     (here / "toy.spec").write_text(
         "pipeline toy { stream a buffer x : i64[1] carried phase p on a { updates x } }"
     )
+    lines = (here / "examples" / "eagle.spec").read_text().splitlines(keepends=True)
+    (here / "loose.spec").write_text("".join(line for line in lines if "  require " not in line))
     shutil.copytree(SHIPPED, here / "damaged")
     weights = here / "damaged" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8] + bytes(8))

@@ -70,6 +70,25 @@ def test_a_size_over_the_largest_bucket_is_refused(compiled) -> None:
 
 
 @pytest.mark.parametrize(
+    ("live", "message"),
+    [
+        ({}, "a round of two is given n; here: none"),
+        ({"m": 2}, "a round of two is given n; here: m"),
+        ({"n": 2, "m": 2}, "a round of two is given n; here: n, m"),
+        ({"n": 0}, "n = 0: a size is an int, 1 or more"),
+        ({"n": 1.5}, "n = 1.5: a size is an int, 1 or more"),
+        ({"n": "2"}, "n = '2': a size is an int, 1 or more"),
+    ],
+)
+def test_a_round_is_given_its_sizes(live: dict, message: str, compiled) -> None:
+    """A size that is missing, misspelt or no count never runs a round of another size."""
+    with compiled(TWO).bind(BODIES, opaque={"m": meta}) as runner:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            runner.step(**live)
+        assert runner.rounds == 0
+
+
+@pytest.mark.parametrize(
     ("bodies", "opaque", "message"),
     [
         ({"make": make}, {"m": meta}, "test.spec:11: no body is bound for the phase `look`"),
@@ -77,6 +96,11 @@ def test_a_size_over_the_largest_bucket_is_refused(compiled) -> None:
             BODIES | {"take": lambda y: None},
             {"m": meta},
             "test.spec:13: the body of `take` does not take what the phase gives it (y, m)",
+        ),
+        (
+            BODIES | {"take": 5},
+            {"m": meta},
+            "test.spec:13: what is bound for `take` is no callable: 5",
         ),
         (BODIES, {}, "the opaque buffer `m` is not bound: give `opaque` a `m`"),
     ],

@@ -57,6 +57,10 @@ def spec_source(path: str) -> Source:
     """The text of a spec file. Raises Refused, OSError."""
     from plait.compiler.compile import read_source
 
+    if path.endswith(".json"):
+        raise Refused(
+            f"{path}: a schedule is proven already; this verb takes the .spec it came from"
+        )
     try:
         return read_source(_found(path))
     except UnicodeDecodeError as error:
@@ -75,8 +79,14 @@ def _found(path: str) -> str:
     return str(shipped)
 
 
-def compiled(options: argparse.Namespace, path: str, variant: str | None = None) -> Schedule:
-    """The Schedule of a `.spec` file, or of a `.json` file that holds one.
+def split_variant(asked: str) -> tuple[str, str | None]:
+    """`eagle.spec@serial` as a path and a variant; any other path as it is."""
+    path, at, variant = asked.rpartition("@")
+    return (path, variant) if at and path.endswith(".spec") else (asked, None)
+
+
+def compiled(options: argparse.Namespace, path: str) -> Schedule:
+    """The Schedule of a `.spec` file, of a variant of one, or of a `.json` file that holds one.
 
     Prints what is wrong with a spec and raises Refused; so do all the verbs.
     """
@@ -86,6 +96,7 @@ def compiled(options: argparse.Namespace, path: str, variant: str | None = None)
 
     if path.endswith(".json"):
         return _loaded(options, path)
+    path, variant = split_variant(path)
     try:
         return compile_source(spec_source(path), asked_for(options, variant))
     except SpecError as error:

@@ -6,10 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, asked_for, spec_source
+from plait.commands.asked import add_spec_arguments, asked_for, spec_source, split_variant
 from plait.exit import FINE, WRONG_INPUT, Refused
 
 if TYPE_CHECKING:
+    from plait.compiler.compile import Judged
     from plait.dsl.diagnostic import Diagnostic
 
 
@@ -20,13 +21,13 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", nargs="+", metavar="SPEC")
+    parser.add_argument("spec", nargs="+", metavar="SPEC", help="a .spec file, or SPEC@VARIANT")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    findings: list[tuple[str, str | None, Diagnostic]] = []
+    findings: list[tuple[str, Judged | None, Diagnostic]] = []
     proven = []
     for path in options.spec:
         found, names = _check(options, path)
@@ -42,47 +43,51 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(
-    options: argparse.Namespace, path: str
-) -> tuple[list[tuple[str, str | None, Diagnostic]], list[str]]:
-    """Findings with the file and the variant that first shows each, and the variants judged."""
+    options: argparse.Namespace, asked: str
+) -> tuple[list[tuple[str, Judged | None, Diagnostic]], list[str]]:
+    """Findings with the file and where each shows first, and the names of all that was judged."""
     from plait.compiler.compile import prove_all
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
+    path, variant = split_variant(asked)
     try:
-        reports = prove_all(spec_source(path), asked_for(options))
+        judged = prove_all(spec_source(path), asked_for(options, variant))
     except SpecError as error:
         return [(path, None, diagnostic) for diagnostic in error.diagnostics], []
     except TargetError as error:
         raise Refused(str(error)) from None
-    found = [
-        (path, variant, diagnostic)
-        for variant, report in reports
-        for diagnostic in sorted(report.diagnostics, key=lambda d: d.place)
-    ]
-    return found, [variant or "default" for variant, _ in reports]
+    found: list[tuple[str, Judged | None, Diagnostic]] = []
+    for one in judged:
+        found += [(path, one, diagnostic) for diagnostic in one.findings]
+    return found, [one.name for one in judged]
 
 
-def _print(findings: list[tuple[str, str | None, Diagnostic]], proven: list[str]) -> None:
+def _print(findings: list[tuple[str, Judged | None, Diagnostic]], proven: list[str]) -> None:
     if findings:
         from plait.dsl.render.terminal import render
 
-        for _, variant, diagnostic in findings:
-            if variant is not None:
-                print(f"in variant {variant}:")
+        for _, judged, diagnostic in findings:
+            if judged is not None and judged.variant is not None:
+                print(f"in variant {judged.name}:")
             sys.stdout.flush()
             render([diagnostic], sys.stdout)
     for line in proven:
         print(line)
 
 
-def _print_json(findings: list[tuple[str, str | None, Diagnostic]], wrong: bool) -> None:
+def _print_json(findings: list[tuple[str, Judged | None, Diagnostic]], wrong: bool) -> None:
     import json
 
     from plait.dsl.render.as_json import as_json
 
     entries = [
-        {"path": path, "variant": variant, **as_json(diagnostic)}
-        for path, variant, diagnostic in findings
+        {
+            "path": path,
+            "pipeline": judged and judged.pipeline,
+            "variant": judged and judged.variant,
+            **as_json(diagnostic),
+        }
+        for path, judged, diagnostic in findings
     ]
     print(json.dumps({"sound": not wrong, "findings": entries}, indent=2, ensure_ascii=False))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.exit import FINE, Refused
+
+if TYPE_CHECKING:
+    from plait.runtime.schedule import Bucket, Schedule
 
 FORMS = ("json", "python", "mermaid", "dot")
 
@@ -20,8 +24,9 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
-    parser.add_argument("--emit", choices=FORMS, default="json", help="default json")
-    parser.add_argument("--json", dest="emit", action="store_const", const="json", help="the same")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--emit", choices=FORMS, default="json", help="default json")
+    form.add_argument("--json", dest="emit", action="store_const", const="json", help="emit json")
     parser.add_argument(
         "--bucket",
         action="append",
@@ -50,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(options: argparse.Namespace) -> str:
     schedule = compiled(options, options.spec)
+    if options.bucket and options.emit in ("json", "python"):
+        raise Refused(f"--bucket is for mermaid and dot; {options.emit} holds every bucket")
     if options.emit == "json":
         from plait.runtime.schedule_json import to_json
 
@@ -58,13 +65,7 @@ def _text(options: argparse.Namespace) -> str:
         from plait.runtime.program import standalone_text
 
         return standalone_text(schedule)
-    bucket = schedule.buckets[-1]
-    if options.bucket:
-        try:
-            sizes = {n.strip(): int(v) for n, v in (one.split("=") for one in options.bucket)}
-            bucket = schedule.bucket_for(**sizes)
-        except ValueError as error:
-            raise Refused(f"--bucket {' '.join(options.bucket)}: {error}") from None
+    bucket = _bucket(schedule, options.bucket) if options.bucket else schedule.buckets[-1]
     if options.emit == "mermaid":
         from plait.compiler.emit.mermaid import mermaid
 
@@ -72,3 +73,16 @@ def _text(options: argparse.Namespace) -> str:
     from plait.compiler.emit.dot import dot
 
     return dot(schedule, bucket)
+
+
+def _bucket(schedule: Schedule, given: list[str]) -> Bucket:
+    sizes = {}
+    for one in given:
+        dim, _, size = one.partition("=")
+        if not size.strip().isdecimal():
+            raise Refused(f"--bucket {one}: write it as DIM=SIZE, such as bs=4")
+        sizes[dim.strip()] = int(size)
+    try:
+        return schedule.bucket_for(**sizes)
+    except ValueError as error:
+        raise Refused(f"--bucket: {error}") from None

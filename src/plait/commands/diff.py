@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from plait.commands.asked import add_spec_arguments, compiled
 from plait.exit import DIFFERS, FINE
@@ -24,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from plait.compiler.diff import diff
 
-    before, after = (_side(options, side) for side in (options.before, options.after))
-    found = diff(before, after)
+    found = diff(compiled(options, options.before), compiled(options, options.after))
+    found = replace(found, before=options.before, after=options.after)
     if options.json:
         import json
         from dataclasses import asdict
@@ -34,10 +35,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(found, end="")
     return DIFFERS if found else FINE
-
-
-def _side(options: argparse.Namespace, side: str):
-    path, at, variant = side.rpartition("@")
-    if at and path.endswith(".spec"):
-        return compiled(options, path, variant)
-    return compiled(options, side)

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source
+from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
+        if options.json:
+            raise Refused("--json is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
     skeleton = _skeleton(options)
@@ -50,8 +52,9 @@ def _skeleton(options: argparse.Namespace) -> Skeleton:
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
+    path, variant = split_variant(options.subject)
     try:
-        proven = prove(spec_source(options.subject), asked_for(options))
+        proven = prove(spec_source(path), asked_for(options, variant))
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:

@@ -204,9 +204,9 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
     distinct = outcome["distinct_4gram_ratio"]
     lines = [
         ("schedule", f"{outcome['schedule']} ({outcome['source']}), mode {outcome['mode']}"),
-        ("capture", outcome["capture"] if outcome["captures"] else "none: all phases eager"),
+        ("capture", outcome["capture"] if outcome["widths"] else "none: all phases eager"),
         ("rounds", f"{outcome['rounds']}, {outcome['waits']} waits each"),
-        ("buckets", buckets),
+        ("buckets", buckets or "-"),
         ("rows a request", rows),
         ("accepted a round", f"{outcome['accepted_mean']:.2f}   ({histogram})"),
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
@@ -224,7 +224,7 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
 def _speed(outcome: dict[str, Any]) -> str:
     speed, plain = outcome["tokens_per_s"], outcome["plain_tokens_per_s"]
     if speed is None:
-        return "-"
+        return "-   (prefill gives the first token of each text; there were no rounds)"
     if plain is None:
         return f"{speed:.0f} speculative"
     return f"{speed:.0f} speculative, {plain:.0f} plain: {outcome['speedup']:.2f} x"
