@@ -63,13 +63,22 @@ def test_every_example_in_the_language_page_is_sound(root: Path, findings) -> No
         assert findings(block) == [], block
 
 
+def test_the_example_of_embedding_runs(root: Path, tmp_path, monkeypatch) -> None:
+    """The spec and the program in the page are one another's, and every assertion in it holds."""
+    text = read(root, "docs/embedding.md")
+    (spec,), (program,) = spec_blocks(text), re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "counter.spec").write_text(spec)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "docs/embedding.md", "exec"), {})
+
+
 def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
     """All 52, in the order of the alphabet."""
     text = read(root, "docs/language.md")
     assert " ".join(sorted(RESERVED)) in " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/language.md", "docs/architecture.md"])
+@pytest.mark.parametrize("name", ["README.md", *(f"docs/{n}.md" for n in ("language", "embedding", "architecture"))])
 def test_links_lead_somewhere(name: str, root: Path) -> None:
     """Every link into the tree has a file at its end."""
     folder = (root / name).parent
