@@ -78,7 +78,10 @@ def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
     assert " ".join(sorted(RESERVED)) in " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", ["README.md", *(f"docs/{n}.md" for n in ("language", "embedding", "architecture"))])
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("language", "embedding", "architecture"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str, root: Path) -> None:
     """Every link into the tree has a file at its end."""
     folder = (root / name).parent
