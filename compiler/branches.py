@@ -53,7 +53,7 @@ def branches(found: Order) -> list[Branch]:
     steps = _steps(round)
     started = []
     for place, item in enumerate(round.items):
-        if isinstance(item, Edge) and item.word == "fork" and item.target != HOST:
+        if isinstance(item, Edge) and _outer_fork(item):
             own = _started(round, steps, place, item)
             back, later = _return(round, item.target, own[-1].first) if own else (None, 0)
             if back is not None:
@@ -78,6 +78,10 @@ def branches(found: Order) -> list[Branch]:
     return result
 
 
+def _outer_fork(edge: Edge) -> bool:
+    return edge.word in ("fork", "launch") and edge.target != HOST and edge.capture is None
+
+
 def _steps(round: Round) -> list[_Step]:
     ends = {item.capture: n for n, item in enumerate(round.items) if isinstance(item, Close)}
     found = []
@@ -95,7 +99,7 @@ def _started(round: Round, steps: list[_Step], place: int, fork: Edge) -> list[_
     again = (
         n
         for n, item in enumerate(round.items[place + 1 :], place + 1)
-        if isinstance(item, Edge) and item.word == "fork" and item.target == fork.target
+        if isinstance(item, Edge) and _outer_fork(item) and item.target == fork.target
     )
     end = next(again, len(round.items))
     return [step for step in steps if step.stream == fork.target and place < step.first < end]
@@ -126,6 +130,8 @@ def _return(round: Round, stream: int, last: int) -> tuple[int | None, int]:
         for place, item in enumerate(round.items):
             if not isinstance(item, Edge) or item.target == stream or (not rounds and place < last):
                 continue
+            if item.capture is not None and item.source.kind == "stream":
+                continue  # of that stream within the graph
             covered = _covers(round, item, place, stream)
             if covered is None:
                 continue
@@ -158,7 +164,8 @@ def _covers(round: Round, edge: Edge, place: int, stream: int) -> tuple[int, int
 
 
 def _stream_of(round: Round, place: int) -> int | None:
+    """Of what is issued to a stream as it is outside of captures."""
     item = round.items[place]
-    if isinstance(item, Edge):
-        return None
-    return item.stream if isinstance(item, Phase) else round.captures[item.capture].stream
+    if isinstance(item, Open | Close):
+        return round.captures[item.capture].stream
+    return item.stream if isinstance(item, Phase) and item.capture is None else None

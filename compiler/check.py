@@ -28,20 +28,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
             if key not in seen:
                 seen.add(key)
                 report.add(diagnostic)
-    if len(orders) > 1:
-        report.add(_several_structures(rounds))
     return result
-
-
-def _several_structures(rounds: list[Round]) -> Diagnostic:
-    """This version proves buckets that differ in sizes only; mixing others needs more rounds."""
-    first = rounds[0].structure()
-    other = next(round for round in rounds if round.structure() != first)
-    at = ", ".join(f"{name} = {size}" for name, size in other.sizes.items())
-    phase = other.phases[0]
-    message = f"at {at} the round has other phases, edges or streams than in the smallest bucket"
-    help = "this version of Plait compiles rounds whose buckets differ in sizes only"
-    return Diagnostic("PL604", message, phase.span, help=help)
 
 
 def _findings(round: Round, found: Order, target: Target) -> list[Diagnostic]:

@@ -10,13 +10,14 @@ from os import PathLike
 from pathlib import Path
 
 from plait.compiler.check import check
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
 from plait.compiler.target import load_target
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Report
-from plait.dsl.parser import MAX_CHARACTERS, parse
+from plait.dsl.library import Library, load_library
+from plait.dsl.parser import MAX_CHARACTERS
 from plait.dsl.settings import choose_pipeline, settings_for, variants_of
 from plait.dsl.span import Source
 from plait.dsl.values import Value
@@ -37,17 +38,26 @@ class Asked:
     """None: the process's own."""
     capture: bool = True
     """False: every capture takes its eager route."""
+    most_phases: int = MOST_PHASES
+    """That may be unrolled, over all routes."""
 
 
 @dataclass(frozen=True)
 class Proven:
     """A spec in which no rule found an error."""
 
-    source: Source
+    sources: list[Source]
+    """The spec, then the files it uses."""
     orders: list[Order]
-    """Of every bucket, smallest first."""
+    """Of every route, the smallest bucket first."""
     environment: dict[str, str | None]
     notes: list[Diagnostic]
+
+    @property
+    def widest(self) -> Order:
+        """That of the largest bucket, on its first route."""
+        sizes = self.orders[-1].round.sizes
+        return next(one for one in self.orders if one.round.sizes == sizes)
 
 
 def read_source(path: str | PathLike[str]) -> Source:
@@ -56,13 +66,19 @@ def read_source(path: str | PathLike[str]) -> Source:
     with path.open("rb") as file:
         data = file.read(4 * MAX_CHARACTERS + 1)
     whole = len(data) <= 4 * MAX_CHARACTERS  # else what was cut off may be within a character
-    return Source(path.name, data.decode("utf-8-sig", "strict" if whole else "ignore"))
+    text = data.decode("utf-8-sig", "strict" if whole else "ignore")
+    return Source(_one_line(path.name), text, path.parent)
+
+
+def _one_line(name: str) -> str:
+    """A file's name as it may stand in messages and comments, whatever the file system allows."""
+    return name if name.isprintable() else name.encode("unicode_escape", "replace").decode()
 
 
 def prove(source: Source, asked: Asked) -> Proven:
     """Raises SpecError with everything that is wrong, TargetError for a target that is not there."""
-    file = parse(source)
-    return _prove(source, file, asked)
+    library = load_library(source)
+    return _prove(library, asked)
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,8 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     What several of them show is reported once, by the first. Raises SpecError and TargetError as
     `prove` does, for what keeps the text from being judged at all.
     """
-    file = parse(source)
+    library = load_library(source)
+    file = library.file
     pipelines = list(file.pipelines)
     if asked.pipeline is not None or asked.variant is not None or not pipelines:
         pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
@@ -94,7 +111,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
             variants += [variant.name.text for variant in variants_of(file, pipeline)]
         for variant in variants:
             report = Report()
-            _findings(file, pipeline, replace(asked, variant=variant), report)
+            _findings(library, pipeline, replace(asked, variant=variant), report)
             new = []
             for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
                 key = (diagnostic.code, diagnostic.span, diagnostic.message)
@@ -119,26 +136,33 @@ def compile_source(source: Source, asked: Asked) -> Schedule:
         proven.orders,
         variant=asked.variant,
         compiler=__version__,
-        source=Digest(source.name, hashlib.sha256(source.text.encode()).hexdigest()),
+        sources=proven.sources,
+        digests=[_digest(one) for one in proven.sources],
         target=Digest(target.name, target.sha256),
         environment=proven.environment,
     )
 
 
-def _prove(source: Source, file: syntax.File, asked: Asked) -> Proven:
+def _digest(source: Source) -> Digest:
+    return Digest(source.name, hashlib.sha256(source.text.encode()).hexdigest())
+
+
+def _prove(library: Library, asked: Asked) -> Proven:
     report = Report()
-    pipeline = choose_pipeline(file, asked.pipeline, asked.variant)
-    orders, environment = _findings(file, pipeline, asked, report)
+    pipeline = choose_pipeline(library.file, asked.pipeline, asked.variant)
+    orders, environment = _findings(library, pipeline, asked, report)
     report.stop_on_errors()
-    return Proven(source, orders, environment, report.diagnostics)
+    return Proven(library.sources, orders, environment, report.diagnostics)
 
 
 def _findings(
-    file: syntax.File, pipeline: syntax.Pipeline, asked: Asked, report: Report
+    library: Library, pipeline: syntax.Pipeline, asked: Asked, report: Report
 ) -> tuple[list[Order], dict[str, str | None]]:
     environment = os.environ if asked.environment is None else asked.environment
-    settings = settings_for(file, pipeline, asked.variant, asked.settings, environment)
-    rounds = elaborate(pipeline, settings, report, asked.capture)
+    settings = settings_for(library.file, pipeline, asked.variant, asked.settings, environment)
+    rounds = elaborate(
+        pipeline, library, settings, report, capture=asked.capture, most_phases=asked.most_phases
+    )
     if report.errors:  # names and sizes first: rules would only repeat them
         return [], settings.read
     return check(rounds, load_target(asked.target), report), settings.read

@@ -2,12 +2,14 @@
 
 An access lasts from when memory may first be touched to when it surely is no longer:
 
-- an eager phase: its own run; of an `on host` buffer: from its issue, as the host's side of a copy
-  reads or pins the memory when it is issued
-- a captured input that is copied in: until the capture is loaded
+- an eager phase: its own run; where it reads an `on host` buffer: from its issue, as the host's side
+  of a copy may read the memory when it is issued. What it writes there comes in stream order
+- a captured input that is copied in: until the capture is loaded; of an `on host` buffer, as above, from
+  its issue. What a graph itself reads there it reads in stream order
+- host parameters of a captured task: from the phase that reads them to the end of the replay
 - everything else a capture touches: the whole replay
 
-Between accesses of one replay only the replay's own order counts; its phases run on one stream.
+Between accesses of one replay only the replay's own order counts, where each phase lasts its own run.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plait.compiler.order import Moment, Order
-from plait.compiler.round import HOST, Access, Axis, Buffer, Close, Open, Phase, Round
+from plait.compiler.round import HOST, Access, Axis, Close, Open, Phase, Round
 from plait.dsl.record import Record
 
 MOST_RACES = 10_000
@@ -38,15 +40,19 @@ class Touch(Record):
     """Whether the interval begins when the host issues the phase."""
     loads: bool = False
     """Whether the interval ends when the capture has copied it in."""
+    within: bool = False
+    """Whether it is the phase's own run within a replay."""
 
-    def meets(self, other: Touch, buffers: tuple[Buffer, ...]) -> bool:
+    def meets(self, other: Touch, round: Round) -> bool:
         """Whether the two touch the same memory and one of them writes it."""
         if not (self.access.writes or other.access.writes):
             return False
-        copies = buffers[self.access.buffer].copies
+        copies = round.buffers[self.access.buffer].copies
         if (self.slot - other.slot) % copies:
             return False
-        return regions_meet(self.access.region, other.access.region)
+        if not regions_meet(self.access.region, other.access.region):
+            return False
+        return not round.disjoint or not _vouched(round, self.access, other.access)
 
     @property
     def slot(self) -> int:
@@ -77,7 +83,7 @@ class Race(Record):
 def regions_meet(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
     if a is None or b is None:
         return True
-    return all(_axes_meet(one, other) for one, other in zip(a, b, strict=True))
+    return all(map(_axes_meet, a, b))  # an axis that one of them leaves out is whole
 
 
 def _axes_meet(a: Axis, b: Axis) -> bool:
@@ -92,19 +98,31 @@ def bounds(axis: tuple[int, int] | int) -> tuple[int, int]:
     return axis if isinstance(axis, tuple) else (axis, axis + 1)
 
 
+def _vouched(round: Round, a: Access, b: Access) -> bool:
+    one, other = (a.buffer, a.region), (b.buffer, b.region)
+    return (one, other) in round.disjoint or (other, one) in round.disjoint
+
+
 def static_in(round: Round, capture: int) -> set[int]:
-    """Buffers whose address is baked into the graph: declared so, or carried and written by it."""
-    written = {
-        access.buffer
-        for phase in round.phases
-        if phase.capture == capture
-        for access in phase.accesses
-        if access.writes
-    }
+    """Buffers whose address is baked into the graph.
+
+    Those declared so, and tasks'; and whatever it changes that has a value from elsewhere, carried from
+    another round or taken in: a copy of it would be changed in its place.
+    """
+    written: set[int] = set()
+    taken: set[int] = set()
+    for phase in round.phases:
+        if phase.capture == capture:
+            for access in phase.accesses:
+                if access.reads and not access.rounds_back and access.buffer not in written:
+                    taken.add(access.buffer)
+            written |= {access.buffer for access in phase.accesses if access.writes}
     return {
         number
         for number, buffer in enumerate(round.buffers)
-        if buffer.static or (buffer.carried and number in written)
+        if buffer.static
+        or buffer.task
+        or (number in written and (buffer.carried or number in taken))
     }
 
 
@@ -135,10 +153,20 @@ def _is_input(access: Access, static: set[int], written: set[int]) -> bool:
 def races(order: Order) -> list[Race]:
     """Every pair that meets without an order, the nearest rounds of it, by text."""
     found: dict[tuple[int, int, int], Race] = {}
+    _search(order, _touches(order), found)
+    for capture in order.round.captures:
+        if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
+            _search(order, _inner_touches(order, capture.number), found)
+    return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
+
+
+def _search(
+    order: Order, touches: Iterator[Touch], found: dict[tuple[int, int, int], Race]
+) -> None:
+    """Adds every pair of the touches, given in issue order, that meets without an order."""
     behind: dict[tuple[int, int, bool], list[Touch]] = {}
-    width = len(order.round.streams)
-    buffers = order.round.buffers
-    for touch in _touches(order):
+    width = len(order.coordinates)
+    for touch in touches:
         number = touch.access.buffer
         for coordinate in range(width):
             known = touch.begin[coordinate]
@@ -147,15 +175,23 @@ def races(order: Order) -> list[Race]:
                 for earlier in reversed(behind.get((number, coordinate, loads), ())):
                     if earlier.end.index <= known:
                         break
-                    if _one_replay(earlier, touch) or not earlier.meets(touch, buffers):
+                    if _one_run(earlier, touch) or _one_replay(earlier, touch):
+                        continue
+                    if not earlier.meets(touch, order.round):
                         continue
                     if len(found) < MOST_RACES:
                         found.setdefault((earlier.item, touch.item, number), Race(earlier, touch))
         behind.setdefault((number, touch.end.coordinate, touch.loads), []).append(touch)
-    return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
+
+
+def _one_run(a: Touch, b: Touch) -> bool:
+    return a.round == b.round and a.item == b.item
 
 
 def _one_replay(a: Touch, b: Touch) -> bool:
+    """Whether both are seen from outside one replay, whose own order is another matter."""
+    if a.within or b.within:
+        return False
     return a.round == b.round and a.phase.capture is not None and a.phase.capture == b.phase.capture
 
 
@@ -175,15 +211,27 @@ def _touches(order: Order) -> Iterator[Touch]:
             if not isinstance(item, Phase):
                 continue
             for access in item.accesses:
+                buffer = round.buffers[access.buffer]
+                own = order.at(number, place)
                 if item.capture is None:
-                    own = order.at(number, place)
-                    on_host = round.buffers[access.buffer].place == "host"
-                    by_issue = on_host and item.stream != HOST
+                    by_issue = buffer.place == "host" and item.stream != HOST and access.reads
                     begin = own.issued if by_issue else own.known
                     yield Touch(item, access, number, place, begin, own, from_issue=by_issue)
                 else:
                     assert load is not None
                     loads = _is_input(access, static[item.capture], written)
                     end = load if loads else order.at(number, closes[item.capture])
-                    yield Touch(item, access, number, place, load.known, end, loads=loads)
+                    by_issue = buffer.place == "host" and loads
+                    begin = load.issued if by_issue else own.known if buffer.task else load.known
+                    yield Touch(item, access, number, place, begin, end, by_issue, loads)
             written |= {access.buffer for access in item.accesses if access.writes}
+
+
+def _inner_touches(order: Order, capture: int) -> Iterator[Touch]:
+    """Every access of one replay, as its phases see each other."""
+    last = order.rounds - 1
+    for place, item in enumerate(order.round.items):
+        if isinstance(item, Phase) and item.capture == capture:
+            own = order.at(last, place)
+            for access in item.accesses:
+                yield Touch(item, access, last, place, own.known, own, within=True)

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plait.compiler.steps import steps
-from plait.dsl.values import written
-from plait.runtime.schedule import Schedule
+from plait.runtime.schedule import Schedule, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def _title(schedule: Schedule) -> str:
 
 def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
     """Everything compared, as names and texts."""
-    found, edges = steps(schedule, schedule.buckets[-1])
+    found, edges = steps(schedule, schedule.widest)
     phases = {}
     for phase in schedule.phases:
         stream = schedule.streams[phase.stream].name
@@ -92,7 +91,7 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
         captures[capture.name] = f"{_counted(len(capture.phases), 'phase')}, rows {rows}"
     buffers = {}
     for number, buffer in enumerate(schedule.buffers):
-        shape = schedule.buckets[-1].shapes[number]
+        shape = schedule.widest.shapes[number]
         words = [
             buffer.dtype + ("" if shape is None else f"[{_list(shape)}]"),
             f"on {buffer.memory}",
@@ -104,7 +103,7 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
     for step in found:
         order.setdefault(step.stream, []).append(step.name)
     return {
-        "setting": {name: written(value) for name, value in schedule.settings},
+        "setting": {name: _setting(value) for name, value in schedule.settings},
         "stream": {stream.name: stream.kind for stream in schedule.streams},
         "phase": phases,
         "order": {stream: ", ".join(names) for stream, names in order.items()},
@@ -113,6 +112,12 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
         "buffer": buffers,
         "bucket": {bucket.name: "there" for bucket in schedule.buckets},
     }
+
+
+def _setting(value: Setting) -> str:
+    if isinstance(value, list):
+        return f"[{_list(map(_setting, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _counted(count: int, kind: str) -> str:

@@ -1,22 +1,23 @@
-"""Syntax and settings to Rounds: one for every bucket, flat, every name a number.
+"""Syntax and settings to Rounds: one for every route, flat, every name a number.
 
 Mistakes are collected, not thrown: a statement that is wrong is reported and left out, and what
-needs its name stays silent. Limits: 1,000,000 phases unrolled, 4,096 buckets.
+needs its name stays silent. Limits: 1,000,000 phases unrolled over all routes, calls 64 deep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import NoReturn
 
-from plait.compiler.declare import Buffers, Streams
+from plait.compiler.calls import Calls
+from plait.compiler.clauses import Clauses, point_name
+from plait.compiler.declare import Tables
+from plait.compiler.edges import Asked, Edges
+from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
-    Access,
-    Axis,
     Capture,
     Close,
     Edge,
@@ -25,178 +26,235 @@ from plait.compiler.round import (
     Phase,
     Round,
     Source,
+    Vote,
 )
+from plait.compiler.routes import Route, routes_of
+from plait.compiler.scope import Named, Scope
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, Report, SpecError
+from plait.dsl.library import Library
 from plait.dsl.settings import Settings
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
-from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, truth, whole
+from plait.dsl.values import BROKEN, Silenced, Value, evaluate, truth, whole
 
 MOST_PHASES = 1_000_000
-MOST_BUCKETS = 4096
-PHASE_ATTRIBUTES = ("host_sync",)
-DECLARATIONS = syntax.Param | syntax.Flag | syntax.Dim | syntax.Stream | syntax.Buffer
+STEPS_PER_PHASE = 4
+"""Statements that may be expanded for each phase of the limit: loops around nothing end too."""
+MOST_CALLS = 64
+PHASE_ATTRIBUTES = ("across_rows", "host_sync", "raw", "skip_idle")
+PIPELINE_ONLY = syntax.Flag | syntax.Dim | syntax.Guard | syntax.Group | syntax.Pool
+DECLARATIONS = PIPELINE_ONLY | syntax.Param | syntax.Stream | syntax.Buffer
+
+
+class Limit:
+    """What may still be unrolled, over all routes of a pipeline."""
+
+    def __init__(self, phases: int):
+        self.most = phases
+        self.phases = phases
+        self.steps = STEPS_PER_PHASE * phases
+
+    def take(self, node: syntax.Statement) -> None:
+        self.steps -= 1
+        self.phases -= isinstance(node, syntax.Phase)
+        if self.phases < 0 or self.steps < 0:
+            what = "phases" if self.phases < 0 else "statements"
+            most = self.most if self.phases < 0 else STEPS_PER_PHASE * self.most
+            message = f"over all its routes the round unrolls to more than {most:,} {what}"
+            help = "shorten a loop, or list fewer buckets, choices and guards"
+            raise TooMuch([Diagnostic("PL603", message, node.span, help=help)])
+
+
+class TooMuch(SpecError):
+    """The expansion ends here: the limit is spent."""
 
 
 def elaborate(
-    pipeline: syntax.Pipeline, settings: Settings, report: Report, capture: bool = True
+    pipeline: syntax.Pipeline,
+    library: Library,
+    settings: Settings,
+    report: Report,
+    *,
+    capture: bool = True,
+    most_phases: int = MOST_PHASES,
 ) -> list[Round]:
-    """A Round for every bucket, smallest first.
+    """A Round for every route, the smallest bucket first.
 
     With `capture` false every capture takes its eager route. What is wrong goes to `report`, once.
     """
     rounds = []
-    buckets = _buckets(pipeline, settings, report)
+    routes = routes_of(pipeline, settings, report)
     resolved = dict(settings.resolved)  # a param that depends on a dim is no setting
-    for sizes in buckets:
+    labels = labels_in(pipeline, library)
+    limit = Limit(most_phases)
+    seen = {(d.code, d.span) for d in report.diagnostics}
+    for route in routes:
         found = Report()
-        elaboration = _Elaboration(pipeline, settings, sizes, found, capture)
-        with suppress(_Unmet):
-            rounds.append(elaboration.round(resolved))
-        # One mistake shows in every bucket; the smallest bucket that shows it is named.
-        seen = {(d.code, d.span) for d in report.diagnostics}
+        expansion = _Expansion(pipeline, library, settings, route, found, capture, labels, limit)
+        spent = False
+        try:
+            rounds.append(expansion.round(resolved))
+        except (_Unmet, _Unasked):
+            pass
+        except TooMuch as error:
+            found.diagnostics += error.diagnostics
+            spent = True
+        # One mistake shows on every route; the first that shows it is named.
         for diagnostic in found.diagnostics:
             if (diagnostic.code, diagnostic.span) not in seen:
+                seen.add((diagnostic.code, diagnostic.span))
                 report.add(diagnostic)
+        if spent:
+            break
     return rounds
-
-
-def _buckets(pipeline: syntax.Pipeline, settings: Settings, report: Report) -> list[dict[str, int]]:
-    """Every combination of dim sizes."""
-    scope: dict[str, Value | Broken] = {}
-    dims: dict[str, list[int]] = {}
-    for node in pipeline.body:
-        if isinstance(node, syntax.Param | syntax.Flag | syntax.Dim):
-            scope[node.name.text] = BROKEN
-            with _collecting(report):
-                if isinstance(node, syntax.Param):
-                    scope[node.name.text] = settings.param(node, scope)
-                elif isinstance(node, syntax.Flag):
-                    scope[node.name.text] = settings.flag(node, scope)
-                else:
-                    dims[node.name.text] = _sizes(node, scope)
-    combinations = 1
-    for sizes in dims.values():
-        combinations *= len(sizes)
-    if combinations > MOST_BUCKETS:
-        message = f"the dims have {combinations:,} combinations; the most is {MOST_BUCKETS:,}"
-        report.add(Diagnostic("PL602", message, pipeline.name.span, help="list fewer sizes"))
-        return []
-    return [dict(zip(dims, sizes, strict=True)) for sizes in product(*dims.values())]
-
-
-def _sizes(node: syntax.Dim, scope: dict[str, Value | Broken]) -> list[int]:
-    sizes = evaluate(node.sizes, scope)
-    good = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
-    if not good or sorted(set(sizes)) != sizes or sizes[0] < 1:  # type: ignore[arg-type]
-        message = f"the sizes of `{node.name.text}` are not whole numbers from 1 that rise"
-        help = "write them as `[1, 2, 4, 8]`"
-        raise SpecError([Diagnostic("PL601", message, node.sizes.span, help=help)])
-    return sizes  # type: ignore[return-value]
-
-
-@contextmanager
-def _collecting(report: Report) -> Iterator[None]:
-    try:
-        yield
-    except SpecError as error:
-        report.diagnostics += error.diagnostics
-    except Silenced:
-        pass
 
 
 class _Unmet(Exception):
     """A `require` does not hold: what else is wrong at these sizes would only be said to confuse."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Unresolved:
-    """An edge from an earlier round: what it names may stand further down."""
-
-    number: int
-    node: syntax.Fork | syntax.Join
+class _Unasked(Exception):
+    """A guard that is not asked on this route has no second answer."""
 
 
-class _Elaboration:
+class _Expansion:
     def __init__(
         self,
         pipeline: syntax.Pipeline,
+        library: Library,
         settings: Settings,
-        sizes: dict[str, int],
+        route: Route,
         report: Report,
         capture: bool,
+        labels: frozenset[str],
+        limit: Limit,
     ):
         self.pipeline = pipeline
         self.settings = settings
-        self.sizes = sizes
+        self.route = route
         self.report = report
         self.capturing = capture
-        at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-        self.where = f" at {at}" if at else ""
-        self.scope: dict[str, Value | Broken] = {}
-        self.streams = Streams()
-        self.buffers = Buffers()
+        self.limit = limit
+        self.scope = Scope(library)
+        self.scope.numbers["stream"]["host"] = HOST
+        self.tables = Tables()
         self.phases: list[Phase] = []
         self.captures: list[Capture] = []
-        self.items: list[Item | _Unresolved] = []
-        self.points: dict[str, _Named] = {}
-        self.failed: set[str] = set()
-        """Names of phases and captures that were wrong, without their index."""
-        self.edges = 0
+        self.items: list[Item | Asked] = []
+        self.disjoint: list = []
+        self.edges = Edges(self.tables, self.phases, self.captures, labels)
+        self.calls = Calls()
+        self.edge_count = 0
         self.inside: int | None = None
+        self.eager: dict[str, int] = {}
+        """The stream of each capture that is being expanded eagerly, by its name."""
+        self.forked: set[int] = set()
+        """Streams that the capture being expanded has forked."""
+        self.in_flight: dict[int, Span] = {}
+        """Launches that nothing awaits yet."""
+        self.asked: dict[str, bool] = {}
         self.depth = 0
-        self.repeated = False
+        self.repeated = 0
+        self.stages: list[list[Item | Asked]] | None = None
+        """Of the interleaved call that is being expanded."""
+        self.braces: Span | None = None
+        """The statement of the capture that is being expanded."""
+        self.around_stages: int | None = None
+        """The capture that its interleave stands in."""
+        settled = {**route.sizes, **route.params}
+        at = ", ".join(f"{name} = {value}" for name, value in settled.items())
+        self.where = f" at {at}" if at else ""
 
     def round(self, resolved: dict[str, Value]) -> Round:
         for node in self.pipeline.body:
-            with _collecting(self.report):
+            with self.collecting():
                 self.statement(node)
+        for span in self.in_flight.values():
+            message, help = "this launch is never awaited", "write `await NAME on STREAM`"
+            self.report.add(Diagnostic("PL403", message, span, help=help))
+        phases, items = _in_text_order(self.phases, list(self.resolved_items()))
         return Round(
             self.pipeline.name.text,
             resolved,
-            self.sizes,
-            tuple(self.streams.all),
-            tuple(self.buffers.all),
+            self.route.sizes,
+            {**self.route.params, **self.asked},
+            tuple(self.tables.streams),
+            tuple(self.tables.buffers),
             tuple(self.captures),
-            tuple(self.phases),
-            tuple(self.resolved_items()),
+            phases,
+            items,
+            tuple(self.tables.groups),
+            tuple(self.tables.pools),
+            tuple(self.disjoint),
         )
 
-    def block(self, body: Iterable[syntax.Statement]) -> None:
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        try:
+            yield
+        except TooMuch:
+            raise
+        except SpecError as error:
+            self.report.diagnostics += error.diagnostics
+        except Silenced:
+            pass
+
+    def block(self, nodes: tuple[syntax.Statement, ...]) -> None:
         self.depth += 1
-        for node in body:
-            with _collecting(self.report):
+        for node in nodes:
+            with self.collecting():
                 self.statement(node)
         self.depth -= 1
 
     def statement(self, node: syntax.Statement) -> None:
+        self.limit.take(node)
         if self.depth and isinstance(node, DECLARATIONS):
-            message = f"`{node.name.text}` is declared inside a block"
-            self.fail("PL109", message, node.span, "declare it in the pipeline itself")
+            message = "declarations stand in the pipeline or module itself, not inside a block"
+            fail("PL109", message, node.span, "move it out of the braces")
+        if self.scope.caller is not None and isinstance(node, PIPELINE_ONLY):
+            fail("PL109", "this stands in a pipeline, not in a module", node.span)
         match node:
             case syntax.Param() | syntax.Flag():
                 self.value(node)
-            case syntax.Dim():
-                self.scope[node.name.text] = self.sizes.get(node.name.text, BROKEN)
             case syntax.Require():
                 self.require(node)
+            case syntax.Dim():
+                self.dim(node)
+            case syntax.Guard():
+                self.guard(node)
+            case syntax.Group():
+                self.tables.group(node, self.scope)
+            case syntax.Pool():
+                self.tables.pool(node, self.scope)
             case syntax.Stream():
-                self.streams.declare(node, self.scope)
+                self.tables.stream(node, self.scope)
             case syntax.Buffer():
-                self.buffers.declare(node, self.scope, self.where)
+                self.tables.buffer(node, self.scope, self.where)
+            case syntax.Assume():
+                self.assume(node)
             case syntax.Phase():
                 with self.noting_failure(node.label):
                     self.phase(node)
-            case syntax.Fork() | syntax.Join():
-                self.edge(node)
+            case syntax.Await():
+                self.edge("await", node.point, node.stream, node.span)
+            case syntax.Fork():
+                self.edge("fork", node.point, node.stream, node.span)
+            case syntax.Join():
+                self.edge("join", node.point, node.into, node.span)
             case syntax.Capture():
                 with self.noting_failure(node.label):
                     self.capture(node)
+            case syntax.Call():
+                self.call(node)
+            case syntax.Interleave():
+                self.interleave(node)
+            case syntax.Yield():
+                self.stage_end(node)
             case syntax.For():
                 self.loop(node)
             case syntax.When():
-                chosen = truth(node.condition, self.scope)
+                chosen = truth(node.condition, self.scope.values)
                 self.block(node.body if chosen else node.otherwise)
 
     @contextmanager
@@ -204,222 +262,211 @@ class _Elaboration:
         try:
             yield
         except (SpecError, Silenced):
-            self.failed.add(label.name.text)
+            self.scope.failed.add(label.name.text)
             raise
 
-    def fail(self, code: str, message: str, span: Span, help: str = "", *labels: Label) -> NoReturn:
-        raise SpecError([Diagnostic(code, message, span, help=help, labels=labels)])
-
-    # Declarations
+    # Values
 
     def value(self, node: syntax.Param | syntax.Flag) -> None:
+        scope, name = self.scope, node.name.text
+        if name in scope.values:
+            fail("PL104", f"`{name}` is declared twice", node.name.span)
+        scope.values[name] = BROKEN
+        if isinstance(node, syntax.Flag):
+            scope.values[name] = self.settings.flag(node, scope.values)
+        elif scope.caller is not None:
+            if node.choices is not None:
+                fail("PL109", "a run-time param stands in a pipeline, not in a module", node.span)
+            scope.values[name] = evaluate(node.value, scope.values)
+        elif name in self.route.params:
+            scope.values[name] = self.route.params[name]
+        else:
+            scope.values[name] = self.settings.param(node, scope.values)
+
+    def dim(self, node: syntax.Dim) -> None:
         name = node.name.text
-        if name in self.scope:
-            self.fail("PL104", f"`{name}` is declared twice", node.name.span)
-        self.scope[name] = BROKEN
-        resolve = self.settings.param if isinstance(node, syntax.Param) else self.settings.flag
-        self.scope[name] = resolve(node, self.scope)  # type: ignore[arg-type]
+        if name in self.scope.values:
+            fail("PL104", f"`{name}` is declared twice", node.name.span)
+        self.scope.values[name] = self.route.sizes.get(name, BROKEN)
+        if node.agreement is not None:
+            group = self.scope.find("group", node.agreement.group)
+            if not node.agreement.same:
+                self.vote(name, group, node.span)
+
+    def guard(self, node: syntax.Guard) -> None:
+        name, values = node.name.text, self.scope.values
+        if name in values:
+            fail("PL104", f"`{name}` is declared twice", node.name.span)
+        values[name] = BROKEN
+        group = None
+        if node.agreement is not None:
+            group = self.scope.find("group", node.agreement.group)
+        if node.condition is not None and not truth(node.condition, values):
+            assert node.otherwise is not None
+            values[name] = truth(node.otherwise, values)
+            if not self.route.guards[name]:
+                raise _Unasked
+            return
+        values[name] = self.asked[name] = self.route.guards[name]
+        voted = node.agreement is not None and not node.agreement.same
+        self.vote(name, group if voted else None, node.span)
+
+    def vote(self, name: str, group: int | None, span: Span) -> None:
+        """Adds a vote; one that follows another of its group on the next line is part of it."""
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Vote) and last.group == group:
+            self.items[-1] = Vote((*last.names, name), group, last.span.to(span))
+        else:
+            self.items.append(Vote((name,), group, span))
 
     def require(self, node: syntax.Require) -> None:
-        if not truth(node.condition, self.scope):
+        if not truth(node.condition, self.scope.values):
             reason = f": {node.reason.value}" if node.reason else ""
             message = f"`{node.condition.span.text}` does not hold{self.where}{reason}"
             self.report.add(Diagnostic("PL110", message, node.condition.span))
             raise _Unmet
 
-    # The round
+    def assume(self, node: syntax.Assume) -> None:
+        if not node.reason.value.strip():
+            fail("PL117", "an assumption needs its reason", node.reason.span, "say why it holds")
+        clauses = self.clauses()
+        accesses = [clauses.access(access, "reads") for access in node.accesses]
+        if len({access.buffer for access in accesses}) > 1:
+            message = "different buffers never meet; an assumption is about parts of one"
+            fail("PL117", message, node.span)
+        parts = [(access.buffer, access.region) for access in accesses]
+        self.disjoint += [(a, b) for place, a in enumerate(parts) for b in parts[:place]]
+
+    # Phases
+
+    def clauses(self) -> Clauses:
+        return Clauses(self.tables, self.scope, self.where)
 
     def loop(self, node: syntax.For) -> None:
-        name = node.name.text
-        if name in self.scope:
-            self.fail("PL104", f"`{name}` already means something else here", node.name.span)
-        first, last = whole(node.first, self.scope), whole(node.last, self.scope)
-        if last - first >= MOST_PHASES:
-            message = f"the loop runs {last - first + 1:,} times; the most is {MOST_PHASES:,}"
-            self.fail("PL603", message, node.span)
-        outer, self.repeated = self.repeated, True
+        values, name = self.scope.values, node.name.text
+        if name in values:
+            fail("PL104", f"`{name}` already means something else here", node.name.span)
+        first, last = whole(node.first, values), whole(node.last, values)
+        if last - first >= self.limit.most:
+            message = f"the loop runs {last - first + 1:,} times; the most is {self.limit.most:,}"
+            fail("PL603", message, node.span)
+        self.repeated += 1
         for value in range(first, last + 1):
-            self.scope[name] = value
+            self.limit.take(node)
+            values[name] = value
             self.block(node.body)
-        self.repeated = outer
-        self.scope.pop(name, None)
+        self.repeated -= 1
+        values.pop(name, None)
 
     def phase(self, node: syntax.Phase) -> None:
-        if len(self.phases) >= MOST_PHASES:
-            message = f"the round has more than {MOST_PHASES:,} phases"
-            self.fail("PL603", message, node.label.span)
         for attribute in node.attributes:
             if attribute.text not in PHASE_ATTRIBUTES:
                 known = did_you_mean(attribute.text, PHASE_ATTRIBUTES)
                 message = f"`{attribute.text}` is not an attribute of a phase"
-                self.fail("PL107", message, attribute.span, known)
-        stream = self.streams.find(node.stream)
-        if self.inside is not None and stream not in (HOST, self.captures[self.inside].stream):
-            capture = self.captures[self.inside]
-            message = f"`{node.label.name.text}` is on another stream than its capture"
-            help = f"put it on {self.streams.all[capture.stream].name}, or outside the capture"
-            self.fail("PL504", message, node.stream.span, help)
-        accesses, rows = self.clauses(node.clauses)
-        self.distinct_arguments(accesses)
-        self.reachable(stream, accesses)
-        name, index = self.label(node.label)
+                fail("PL107", message, attribute.span, known)
+        scope = self.scope
+        stream = scope.find("stream", node.stream)
+        said = self.clauses().of(node, stream)
+        local = point_name(node.label, scope)
+        if node.launched:
+            stream = self.launch(node, stream)
+        self.forked_inside(node, stream)
         number = len(self.phases)
-        self.point(name, "phase", number, node.label.span)
-        attributes = frozenset(attribute.text for attribute in node.attributes)
+        kind = "launch" if node.launched else "phase"
+        scope.set_point(local, Named(kind, number, node.label.span))
+        own = None if node.label.index is None else whole(node.label.index, scope.values)
         phase = Phase(
             number,
-            name,
-            node.label.name.text,
-            index,
+            scope.prefix + local,
+            scope.base + node.label.name.text,
+            scope.index if own is None else own,
             stream,
-            tuple(accesses),
+            tuple(said.accesses),
             node.label.span,
             node.span,
-            attributes,
+            frozenset(attribute.text for attribute in node.attributes),
             self.inside,
-            rows,
-            self.repeated,
+            said.rows,
+            bool(self.repeated or scope.caller is not None),
+            said.collective,
+            said.cost,
+            self.braces,
+            node.launched,
         )
         self.phases.append(phase)
         self.items.append(phase)
+        if node.launched:
+            self.in_flight[number] = node.label.span
 
-    def reachable(self, stream: int, accesses: list[Access]) -> None:
-        """Pinned memory is for copies on streams: the host never knows what it holds."""
-        for access in accesses:
-            buffer = self.buffers.all[access.buffer]
-            if stream == HOST and buffer.place == "pinned":
-                message = f"a host phase touches `{buffer.name}`, which only streams may"
-                self.fail("PL114", message, access.span, "declare the buffer `on host`")
+    def launch(self, node: syntax.Phase, stream: int) -> int:
+        """The stream that the operation is in flight on, forked from the one that starts it."""
+        if stream == HOST:
+            fail("PL505", "the host launches nothing", node.stream.span, "name a stream")
+        flight = self.tables.flight(node.label, self.scope.base + node.label.name.text)
+        self.add_edge("launch", Source("stream", stream), flight, node.span)
+        return flight
 
-    def clauses(self, nodes: Iterable[syntax.Clause]) -> tuple[list[Access], int | None]:
-        accesses: list[Access] = []
-        rows = None
-        for node in nodes:
-            match node:
-                case syntax.Accesses():
-                    accesses += [self.access(item, node.kind) for item in node.items]
-                case syntax.Rows():
-                    rows = self.row_count(node.count)
-                case syntax.ClauseWhen():
-                    if truth(node.condition, self.scope):
-                        more, inner = self.clauses(node.clauses)
-                        accesses += more
-                        rows = inner if inner is not None else rows
-        return accesses, rows
+    def forked_inside(self, node: syntax.Phase, stream: int) -> None:
+        """In a capture a side stream begins with a fork inside it; the graph knows it no earlier."""
+        if self.inside is None or stream == HOST:
+            return
+        capture = self.captures[self.inside]
+        if stream != capture.stream and stream not in self.forked:
+            name = self.tables.streams[stream].name
+            message = f"`{node.label.name.text}` is on {name}, which the capture does not fork"
+            origin = self.tables.streams[capture.stream].name
+            help = f"write `fork {name} from {origin}` inside the capture, above it"
+            fail("PL504", message, node.stream.span, help, Label(capture.span, "the capture"))
 
-    def access(self, node: syntax.Access, kind: str) -> Access:
-        number = self.buffers.find(node.buffer)
-        argument = (node.argument or node.buffer).text
-        region = None if node.region is None else self.region(node, number)
-        if kind != "reads" and node.rounds_back:
-            message = f"`{node.span.text}` {kind} a value of an earlier round"
-            self.fail("PL111", message, node.span, "only `reads` may say `prev`")
-        if self.buffers.all[number].scratch and kind != "updates":
-            message = (
-                f"`{node.buffer.text}` is scratch, which holds nothing for a phase that {kind} it"
-            )
-            help = f"say `updates {node.buffer.text}`, or take `scratch` off the buffer"
-            self.fail("PL113", message, node.span, help)
-        return Access(number, kind, argument, node.span, node.rounds_back, region)  # type: ignore[arg-type]
-
-    def region(self, node: syntax.Access, number: int) -> tuple[Axis, ...]:
-        buffer = self.buffers.all[number]
-        assert node.region is not None
-        shape = buffer.shape
-        if shape is not None and len(node.region) != len(shape):
-            message = f"`{buffer.name}` has {len(shape)} axes, and the region {len(node.region)}"
-            self.fail("PL601", message, node.span, "write `_` for a whole axis")
-        axes: list[Axis] = []
-        for place, axis in enumerate(node.region):
-            size = None if shape is None else shape[place]
-            axes.append(self.axis(axis, size, buffer.name))
-        return tuple(axes)
-
-    def axis(self, node: syntax.Axis, size: int | None, buffer: str) -> Axis:
-        if isinstance(node, syntax.Whole):
-            return None
-        if isinstance(node, syntax.Range):
-            first, last = whole(node.first, self.scope), whole(node.last, self.scope)
-            fits = 0 <= first <= last and (size is None or last < size)
-            axis: Axis = (first, last + 1)
-        else:
-            axis = first = whole(node, self.scope)
-            fits = first >= 0 and (size is None or first < size)
-        if not fits:
-            has = "" if size is None else f", which has {size} entries counted from 0"
-            message = f"`{node.span.text}` is outside this axis of `{buffer}`{has}{self.where}"
-            self.fail("PL601", message, node.span)
-        return axis
-
-    def distinct_arguments(self, accesses: list[Access]) -> None:
-        seen: dict[str, Access] = {}
-        for access in accesses:
-            if access.argument in seen:
-                message = f"two accesses give the phase an argument `{access.argument}`"
-                help = "name one with `as`, or say `updates` for a buffer both read and written"
-                first = Label(seen[access.argument].span, "the first")
-                self.fail("PL108", message, access.span, help, first)
-            seen[access.argument] = access
-
-    def row_count(self, node: syntax.Expression) -> int:
-        rows = whole(node, self.scope)
-        if rows < 1:
-            self.fail("PL601", f"`{node.span.text}` is {rows} rows{self.where}", node.span)
-        return rows
-
-    def label(self, node: syntax.Label) -> tuple[str, int | None]:
-        if node.index is None:
-            return node.name.text, None
-        index = whole(node.index, self.scope)
-        if index < 0:
-            self.fail("PL601", f"an index counts from 0; this is {index}", node.index.span)
-        return f"{node.name.text}[{index}]", index
-
-    def point(self, name: str, kind: str, number: int, span: Span) -> None:
-        """Notes what an edge may name."""
-        if name in self.points or name in self.streams.by_name:
-            first = self.points.get(name)
-            labels = (Label(first.span, "the first"),) if first else ()
-            message = f"`{name}` already names a {first.kind if first else 'stream'}"
-            self.fail("PL104", message, span, "phases, captures and streams share names", *labels)
-        self.points[name] = _Named(kind, number, number, span)
+    # Captures
 
     def capture(self, node: syntax.Capture) -> None:
-        stream = self.streams.find(node.stream)
-        rows = self.row_count(node.rows)
-        name, _ = self.label(node.label)
+        scope = self.scope
+        stream = scope.find("stream", node.stream)
+        rows = self.clauses().row_count(node.rows)
+        name = point_name(node.label, scope)
+        pool = None if node.pool is None else scope.find("pool", node.pool)
         if stream == HOST:
-            self.fail("PL505", "the host cannot be captured", node.stream.span, "name a stream")
+            fail("PL505", "the host cannot be captured", node.stream.span, "name a stream")
         if self.inside is not None:
             outer = Label(self.captures[self.inside].span, "the capture it stands in")
             message = f"the capture `{name}` stands inside another"
-            self.fail("PL505", message, node.label.span, "close the first one before it", outer)
-        wanted = node.condition is None or truth(node.condition, self.scope)
-        first = len(self.phases)
+            fail("PL505", message, node.label.span, "close the first one before it", outer)
+        wanted = node.condition is None or truth(node.condition, scope.values)
+        self.braces = node.span
         if self.capturing and wanted:
-            self.graph(node, name, stream, rows)
+            self.graph(node, name, stream, rows, pool)
         else:
-            self.block(node.body)
-            self.eager_point(name, self.phases[first:], node.label.span)
+            self.without_graph(node, name, stream)
+        self.braces = None
 
-    def graph(self, node: syntax.Capture, name: str, stream: int, rows: int) -> None:
-        number = len(self.captures)
-        first = len(self.phases)
-        self.captures.append(Capture(number, name, stream, rows, node.label.span, node.span))
+    def graph(
+        self, node: syntax.Capture, name: str, stream: int, rows: int, pool: int | None
+    ) -> None:
+        number, first = len(self.captures), len(self.phases)
+        span = node.label.span
+        full = self.scope.prefix + name
+        self.captures.append(Capture(number, full, stream, rows, span, node.span, pool))
+        self.scope.set_point(name, Named("capture", number, span))
         self.items.append(Open(number))
-        self.inside = number
+        self.inside, self.forked = number, set()
         self.block(node.body)
         self.inside = None
         if len(self.phases) == first:  # nothing in it at this setting: no graph
-            self.items.pop()
+            while not isinstance(self.items.pop(), Open):
+                pass
             self.captures.pop()
+            del self.scope.points[name]
             return
         self.items.append(Close(number))
-        self.point(name, "capture", number, node.label.span)
 
-    def eager_point(self, name: str, phases: list[Phase], span: Span) -> None:
-        """Lets an edge name a capture that runs eagerly: its end, and the end of its last load."""
-        device = [phase for phase in phases if phase.stream != HOST]
+    def without_graph(self, node: syntax.Capture, name: str, stream: int) -> None:
+        """The same phases, eager, and a name for the end of the last and for when all inputs are read."""
+        first = len(self.phases)
+        self.eager[name] = stream
+        self.block(node.body)
+        del self.eager[name]
+        device = [phase for phase in self.phases[first:] if phase.stream != HOST]
         if not device:
             return
         written: set[int] = set()
@@ -428,83 +475,126 @@ class _Elaboration:
             if any(a.reads and a.buffer not in written for a in phase.accesses):
                 loaded = phase
             written |= {a.buffer for a in phase.accesses if a.writes}
-        self.point(name, "phase", device[-1].number, span)
-        self.points[name] = _Named("phase", device[-1].number, loaded.number, span, eager=True)
+        named = Named("phase", device[-1].number, node.label.span, loaded.number)
+        self.scope.set_point(name, named)
+
+    # Calls
+
+    def call(self, node: syntax.Call) -> None:
+        module, library = self.scope.library.find(node.module)
+        label = node.label or syntax.Label(node.module[-1].span, module.name)
+        with self.noting_failure(label):
+            name = point_name(label, self.scope)
+            inner = self.calls.enter(node, module, library, self.scope, label, name)
+            self.scope.set_point(name, Named("call", -1, label.span, scope=inner))
+        outer, self.scope = self.scope, inner
+        depth, self.depth = self.depth, 0
+        first = len(self.phases)
+        for statement in module.body:
+            with self.collecting():
+                self.statement(statement)
+        self.scope, self.depth = outer, depth
+        self.calls.leave()
+        last = len(self.phases) - 1 if len(self.phases) > first else -1
+        outer.points[name] = Named("call", last, label.span, scope=inner)
+
+    def interleave(self, node: syntax.Interleave) -> None:
+        if self.stages is not None:
+            fail("PL505", "calls that are interleaved already are interleaved again", node.span)
+        behind = whole(node.behind, self.scope.values)
+        if not 0 <= behind <= 1000:
+            fail("PL601", f"{behind} stages cannot be fallen behind", node.behind.span)
+        first, second = self.stages_of(node.first), self.stages_of(node.second)
+        for step in range(max(len(first), behind + len(second))):
+            for stages, stage in ((first, step), (second, step - behind)):
+                if 0 <= stage < len(stages):
+                    self.items += stages[stage]
+
+    def stages_of(self, node: syntax.Call) -> list[list[Item | Asked]]:
+        """What a call issues, cut at its yields."""
+        outer, self.items = self.items, []
+        self.stages = stages = []
+        self.around_stages = self.inside
+        try:
+            with self.collecting():
+                self.call(node)
+            return [*stages, self.items]
+        finally:
+            self.items, self.stages = outer, None
+
+    def stage_end(self, node: syntax.Yield) -> None:
+        if self.stages is None:
+            return  # the module is called by itself: one stage runs on into the next
+        if self.inside != self.around_stages:
+            fail("PL505", "a stage ends inside a capture", node.span, "capture the interleave")
+        self.stages.append(self.items)
+        self.items = []
 
     # Edges
 
-    def edge(self, node: syntax.Fork | syntax.Join) -> None:
-        if self.inside is not None:
-            message = f"`{node.span.text}` stands inside a capture"
-            inside = Label(self.captures[self.inside].span, "the capture")
-            self.fail("PL503", message, node.span, "write it outside the braces", inside)
-        self.edges += 1
-        unresolved = _Unresolved(self.edges - 1, node)
-        if node.point.rounds_back:
-            self.items.append(unresolved)
-        elif (edge := self.resolved(unresolved)) is not None:
+    def edge(self, word: str, point: syntax.Point, target: syntax.Name, span: Span) -> None:
+        names = tuple(point_name(label, self.scope) for label in point.path)
+        number = self.edge_count
+        self.edge_count += 1
+        asked = Asked(number, word, names, point, target, span, self.scope, self.inside)
+        if word == "await":
+            self.awaited(asked)
+        if point.rounds_back:
+            self.items.append(asked)
+            return
+        if len(names) == 2 and names[1] == "loaded" and names[0] in self.eager:
+            # What is expanded eagerly is loaded where its stream stands.
+            source = Source("stream", self.eager[names[0]])
+            target_stream = self.scope.find("stream", target)
+            edge = Edge(number, word, source, target_stream, span, self.inside)  # type: ignore[arg-type]
+        else:
+            edge = self.edges.edge(asked)
+        if edge is not None:
             self.items.append(edge)
+            self.forked.add(edge.target)
+
+    def add_edge(self, word: str, source: Source, target: int, span: Span) -> None:
+        edge = Edge(self.edge_count, word, source, target, span, self.inside)  # type: ignore[arg-type]
+        self.edge_count += 1
+        self.items.append(edge)
+        self.forked.add(target)
+
+    def awaited(self, asked: Asked) -> None:
+        named, _ = self.edges.named(asked)
+        if named is None or named.kind != "launch" or asked.point.rounds_back:
+            message = f"`{asked.point.span.text}` is not a launch of this round above this line"
+            fail("PL112", message, asked.point.span, "`await` ends what `launch` began")
+        self.in_flight.pop(named.number, None)
 
     def resolved_items(self) -> Iterator[Item]:
         for item in self.items:
-            if not isinstance(item, _Unresolved):
+            if not isinstance(item, Asked):
                 yield item
                 continue
-            with _collecting(self.report):
-                if (edge := self.resolved(item)) is not None:
+            with self.collecting():
+                if (edge := self.edges.edge(item)) is not None:
                     yield edge
 
-    def resolved(self, unresolved: _Unresolved) -> Edge | None:
-        """The edge, or None when both its ends are one stream under two names."""
-        node = unresolved.node
-        name = node.stream if isinstance(node, syntax.Fork) else node.into
-        target = self.streams.find(name)
-        source = self.source(node.point)
-        if source.kind == "stream":
-            if source.rounds_back:
-                message = "a stream has no earlier round"
-                self.fail("PL112", message, node.point.span, "name a phase or a capture")
-            if node.point.label.name.text == name.text:
-                message = f"`{name.text}` waits for itself"
-                self.fail("PL402", message, node.span, "a stream always goes on in order")
-            if source.number in (target, HOST):
-                return None
-        word = "fork" if isinstance(node, syntax.Fork) else "join"
-        return Edge(unresolved.number, word, source, target, node.span)
 
-    def source(self, point: syntax.Point) -> Source:
-        name, _ = self.label(point.label)
-        member = point.member
-        if member is not None and member.text != "loaded":
-            message = f"a capture has no `{member.text}`"
-            self.fail("PL112", message, member.span, "`loaded` is all an edge may name of it")
-        if name in self.points:
-            named = self.points[name]
-            if member is not None and not (named.kind == "capture" or named.eager):
-                self.fail(
-                    "PL112", f"`{name}` is a {named.kind}; only a capture is loaded", point.span
-                )
-            kind, number = named.kind, named.number
-            if member is not None:
-                kind, number = ("phase" if named.eager else "loaded"), named.loaded
-            elif kind == "phase" and (graph := self.phases[number].capture) is not None:
-                kind, number = "capture", graph  # seen from outside, it ends when its graph does
-            return Source(kind, number, point.rounds_back)  # type: ignore[arg-type]
-        if name in self.streams.by_name and member is None:
-            return Source("stream", self.streams.by_name[name], point.rounds_back)
-        if point.label.name.text in {*self.failed, *self.streams.declared}:
-            raise Silenced
-        known = did_you_mean(name, [*self.points, *self.streams.by_name])
-        message = f"no stream, phase or capture `{name}` stands above this line"
-        raise SpecError([Diagnostic("PL101", message, point.span, help=known)])
+def _in_text_order(
+    phases: list[Phase], items: list[Item]
+) -> tuple[tuple[Phase, ...], tuple[Item, ...]]:
+    """Phases numbered as they are issued, which interleaved calls are not expanded as."""
+    issued = [item.number for item in items if isinstance(item, Phase)]
+    if issued == list(range(len(phases))):
+        return tuple(phases), tuple(items)
+    numbers = {old: new for new, old in enumerate(issued)}
+    changed: list[Item] = []
+    for item in items:
+        if isinstance(item, Phase):
+            changed.append(replace(item, number=numbers[item.number]))
+        elif isinstance(item, Edge) and item.source.kind == "phase":
+            source = replace(item.source, number=numbers[item.source.number])
+            changed.append(replace(item, source=source))
+        else:
+            changed.append(item)
+    return tuple(item for item in changed if isinstance(item, Phase)), tuple(changed)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Named:
-    """What an edge may name: a phase or capture, and what its `loaded` is."""
-
-    kind: str
-    number: int
-    loaded: int
-    span: Span
-    eager: bool = False
+def fail(code: str, message: str, span: Span, help: str = "", *labels: Label) -> NoReturn:
+    raise SpecError([Diagnostic(code, message, span, help=help, labels=labels)])

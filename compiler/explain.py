@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from typing import Any
 
 from plait.compiler.branches import Beside, Branch, branches
 from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
-from plait.compiler.round import Edge, Open, Phase
+from plait.compiler.round import Edge, Open, Phase, Vote
+from plait.dsl.values import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Line:
 class Skeleton:
     name: str
     sizes: dict[str, int]
-    settings: dict[str, object]
+    route: dict[str, Any]
+    settings: dict[str, Any]
     lines: tuple[Line, ...]
     branches: tuple[Branch, ...]
 
@@ -52,20 +56,28 @@ def skeleton(found: Order) -> Skeleton:
     for place, item in enumerate(round.items):
         if isinstance(item, Edge):
             target = round.stream_name(item.target)
-            needed = _orders_of(found, place)
+            # Within a graph an edge is structure: what it orders is the graph's own matter.
+            needed = _orders_of(found, place) if item.capture is None else ()
             at = item.span.line
             text = round.edge_text(item)
             lines.append(Line(at, text, target, edge=True, waits=place in waited, orders=needed))
         elif isinstance(item, Phase):
             if item.capture is None:
                 lines.append(Line(item.span.line, item.name, round.stream_name(item.stream)))
+        elif isinstance(item, Vote):
+            lines.append(Line(item.span.line, round.item_name(place), "host"))
         elif isinstance(item, Open):
             capture = round.captures[item.capture]
             phases = tuple(p.name for p in round.phases if p.capture == item.capture)
             stream = round.stream_name(capture.stream)
             lines.append(Line(capture.span.line, capture.name, stream, phases, capture.rows))
     return Skeleton(
-        round.name, round.sizes, dict(round.settings), tuple(lines), tuple(branches(found))
+        round.name,
+        round.sizes,
+        {name: plain(value) for name, value in round.route.items()},
+        {name: plain(value) for name, value in round.settings.items()},
+        tuple(lines),
+        tuple(branches(found)),
     )
 
 
@@ -87,7 +99,8 @@ def _orders_of(found: Order, place: int) -> tuple[Ordered, ...]:
 
 def skeleton_text(found: Skeleton) -> str:
     """The skeleton as a page for a terminal."""
-    at = ", ".join(f"{name} = {size}" for name, size in found.sizes.items())
+    named = {**found.sizes, **found.route}
+    at = ", ".join(f"{name} = {json.dumps(value)}" for name, value in named.items())
     width = max((len(line.stream) for line in found.lines), default=0)
     out = [f"round of {found.name}" + (f" at {at}" if at else ""), ""]
     for line in found.lines:

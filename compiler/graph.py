@@ -16,7 +16,7 @@ def graph(schedule: Schedule, bucket: Bucket | None = None) -> Any:
     """
     import networkx
 
-    found, edges = steps(schedule, bucket or schedule.buckets[-1])
+    found, edges = steps(schedule, bucket or schedule.widest)
     made = networkx.MultiDiGraph(name=schedule.name)
     for step in found:
         made.add_node(step.name, stream=step.stream, phases=step.phases, rows=step.rows)

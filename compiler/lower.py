@@ -1,12 +1,21 @@
-"""Rounds and their order to a Schedule: tables, events, and one program for the buckets."""
+"""Rounds and their order to a Schedule: tables, events, and a program for every route.
+
+Routes share what is equal in them. Whatever differs (a phase on another stream, a capture of other
+phases) is an entry of its own, under the same name.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import Any
 
 import plait.runtime.schedule as machine
 from plait.compiler.conflicts import copied_in
 from plait.compiler.order import Order, Wait
-from plait.compiler.round import Edge, Item, Open, Phase, Round
-from plait.dsl.span import Span
+from plait.compiler.round import Close, Edge, Item, Open, Phase, Round, Vote
+from plait.dsl.span import Source, Span
+from plait.dsl.values import plain
 
 
 def lower(
@@ -14,131 +23,350 @@ def lower(
     *,
     variant: str | None,
     compiler: str,
-    source: machine.Digest,
+    sources: list[Source],
+    digests: list[machine.Digest],
     target: machine.Digest,
     environment: dict[str, str | None],
 ) -> machine.Schedule:
-    """The Schedule of a proven round, given its order at every bucket."""
-    first = orders[0]
-    rounds = [order.round for order in orders]
-    round = rounds[0]
-    events = _events(first)
+    """The Schedule of a proven round, given its order on every route.
+
+    `sources` are the texts it comes from, the spec first, with their digests.
+    """
+    first = orders[0].round
+    tables = _Tables(sources)
+    routes = [_Route(order, tables) for order in orders]
+    programs = _Numbered()
+    numbers = [programs.number(route.program()) for route in routes]
     return machine.Schedule(
-        name=round.name,
+        name=first.name,
         variant=variant,
         compiler=compiler,
-        source=source,
+        source=digests[0],
         target=target,
-        settings=tuple(round.settings.items()),
+        settings=tuple((name, plain(value)) for name, value in first.settings.items()),
         environment=tuple(sorted(environment.items())),
-        streams=tuple(machine.Stream(s.name, s.kind, place(s.span)) for s in round.streams),
-        buffers=tuple(
-            machine.Buffer(
-                b.name, b.dtype, b.place, b.carried, b.static, b.copies, _certain(b.span)
+        streams=tables.streams.all(),
+        buffers=tables.buffers.all(),
+        events=tuple(machine.Event(name, depth) for _, name, depth in tables.events.values()),
+        phases=tuple(tables.phases),
+        captures=tuple(tables.captures),
+        programs=programs.all(),
+        buckets=tuple(route.bucket(number) for route, number in zip(routes, numbers, strict=True)),
+        groups=tables.groups.all(),
+        pools=tables.pools.all(),
+        votes=tables.votes.all(),
+        used=tuple(digests[1:]),
+    )
+
+
+class _Numbered:
+    """A table in which equal entries are one."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+
+    def number(self, entry: Hashable) -> int:
+        return self.numbers.setdefault(entry, len(self.numbers))
+
+    def all(self) -> tuple[Any, ...]:
+        return tuple(self.numbers)
+
+
+class _Tables:
+    """What all routes share."""
+
+    def __init__(self, sources: list[Source]):
+        self.files = {id(source): number for number, source in enumerate(sources)}
+        self.streams = _Numbered()
+        self.buffers = _Numbered()
+        self.groups = _Numbered()
+        self.pools = _Numbered()
+        self.votes = _Numbered()
+        self.phase_numbers = _Numbered()
+        self.capture_numbers = _Numbered()
+        self.phases: list[machine.Phase] = []
+        self.captures: list[machine.Capture] = []
+        self.events: dict[tuple[str, int], list[Any]] = {}
+        """By the name of what they follow and its stream: number, name and depth."""
+
+    def place(self, span: Span | None) -> machine.Place | None:
+        return None if span is None else self.certain(span)
+
+    def certain(self, span: Span) -> machine.Place:
+        file = self.files.get(id(span.source), 0)
+        return machine.Place(span.line, span.column, span.end - span.start, file)
+
+    def phase(self, phase: machine.Phase, key: Hashable) -> int:
+        number = self.phase_numbers.number((phase, key))
+        if number == len(self.phases):
+            self.phases.append(phase)
+        return number
+
+
+class _Route:
+    """One route's numbers in the shared tables."""
+
+    def __init__(self, order: Order, tables: _Tables):
+        self.order = order
+        self.round = order.round
+        self.tables = tables
+        round = self.round
+        self.streams = [
+            tables.streams.number(machine.Stream(s.name, s.kind, tables.place(s.span)))
+            for s in round.streams
+        ]
+        self.groups = [
+            tables.groups.number(machine.Group(g.name, g.size, g.inside)) for g in round.groups
+        ]
+        self.pools = [tables.pools.number(machine.Pool(p.name, p.size)) for p in round.pools]
+        self.buffers = [
+            tables.buffers.number(
+                machine.Buffer(
+                    b.name,
+                    b.dtype,
+                    b.place,
+                    b.carried,
+                    b.static,
+                    b.copies,
+                    tables.certain(b.span),
+                    b.task,
+                    b.pad,
+                    None if b.pool is None else self.pools[b.pool],
+                )
             )
             for b in round.buffers
-        ),
-        events=tuple(
-            machine.Event(round.item_name(item), depth) for item, (_, depth) in events.items()
-        ),
-        phases=tuple(_phase(phase) for phase in round.phases),
-        captures=tuple(
-            machine.Capture(
-                capture.name,
-                capture.stream,
-                tuple(p.number for p in round.phases if p.capture == capture.number),
-                tuple(copied_in(round, capture.number)),
-                _certain(capture.span),
+        ]
+        self.waits: dict[int, list[Wait]] = {}
+        for wait in sorted(order.waits, key=lambda one: (-one.rounds_back, one.source)):
+            self.waits.setdefault(wait.target, []).append(wait)
+        self.bounds = _bounds(round)
+        self.recorded = self.recorded_outside()
+        self.phases: dict[int, int] = {}
+        self.captures: list[int] = []
+        for item in round.items:
+            if isinstance(item, Open):
+                self.captures.append(self.capture(item.capture))
+            elif isinstance(item, Phase) and item.capture is None:
+                self.phases[item.number] = tables.phase(self.phase(item, None), None)
+
+    # Tables
+
+    def phase(self, phase: Phase, capture: int | None) -> machine.Phase:
+        collective = phase.collective
+        return machine.Phase(
+            phase.name,
+            phase.base,
+            phase.index,
+            self.streams[phase.stream],
+            capture,
+            tuple(
+                machine.Argument(a.argument, self.buffers[a.buffer], a.kind, a.rounds_back)
+                for a in phase.accesses
+            ),
+            self.tables.certain(phase.span),
+            tuple(sorted(phase.attributes)),
+            collective and machine.Collective(collective.kind, self.groups[collective.group]),
+        )
+
+    def capture(self, number: int) -> int:
+        """A capture and its phases, which are its own: those of another capture are others."""
+        round, tables = self.round, self.tables
+        capture = round.captures[number]
+        inner = [phase for phase in round.phases if phase.capture == number]
+        program = self.inner_program(number, {p.number: n for n, p in enumerate(inner)})
+        taken = tuple((self.buffers[b], back) for b, back in copied_in(round, number))
+        made = machine.Capture(
+            capture.name,
+            self.streams[capture.stream],
+            (),
+            taken,
+            tables.certain(capture.span),
+            program,
+            None if capture.pool is None else self.pools[capture.pool],
+        )
+        key = (made, tuple(self.phase(phase, None) for phase in inner))
+        known = tables.capture_numbers.number(key)
+        for phase in inner:
+            self.phases[phase.number] = tables.phase(self.phase(phase, known), known)
+        if known == len(tables.captures):
+            numbers = tuple(self.phases[phase.number] for phase in inner)
+            issued = tuple(
+                replace(one, of=numbers[one.of]) if one.op in machine.PHASE_OPS else one
+                for one in program
             )
-            for capture in round.captures
-        ),
-        programs=(tuple(_program(first, events)),),
-        buckets=tuple(_bucket(one) for one in rounds),
-    )
+            tables.captures.append(replace(made, phases=numbers, program=issued))
+        return known
 
+    # Events
 
-def place(span: Span | None) -> machine.Place | None:
-    return None if span is None else _certain(span)
+    def outside(self, wait: Wait) -> bool:
+        """Whether a wait's record stands outside every capture that the wait stands in."""
+        graph = self.bounds.get(wait.target)
+        source = self.round.items[wait.source]
+        return graph is None or not (self.bounds.get(wait.source) == graph or source == Open(graph))
 
+    def recorded_outside(self) -> dict[int, int]:
+        """For each item that is waited for from outside, in issue order, its event's number."""
+        depths: dict[int, int] = {}
+        for wait in self.order.waits:
+            if self.outside(wait):
+                depths[wait.source] = max(depths.get(wait.source, 1), 1 + wait.rounds_back)
+        numbers = {}
+        for item in sorted(depths):
+            key = self.round.item_name(item), self.streams[self.stream_of(self.round.items[item])]
+            events = self.tables.events
+            entry = events.setdefault(key, [len(events), key[0], 1])
+            entry[2] = max(entry[2], depths[item])
+            numbers[item] = entry[0]
+        return numbers
 
-def _certain(span: Span) -> machine.Place:
-    return machine.Place(span.line, span.column, span.end - span.start)
-
-
-def _phase(phase: Phase) -> machine.Phase:
-    arguments = tuple(
-        machine.Argument(a.argument, a.buffer, a.kind, a.rounds_back) for a in phase.accesses
-    )
-    return machine.Phase(
-        phase.name,
-        phase.base,
-        phase.index,
-        phase.stream,
-        phase.capture,
-        arguments,
-        _certain(phase.span),
-    )
-
-
-def _events(order: Order) -> dict[int, tuple[int, int]]:
-    """For each item that is waited for, in issue order: its event's number and depth."""
-    depths: dict[int, int] = {}
-    for wait in order.waits:
-        depths[wait.source] = max(depths.get(wait.source, 1), 1 + wait.rounds_back)
-    return {item: (number, depths[item]) for number, item in enumerate(sorted(depths))}
-
-
-def _program(order: Order, events: dict[int, tuple[int, int]]) -> list[machine.Instruction]:
-    round = order.round
-    waits: dict[int, list[Wait]] = {}
-    for wait in sorted(order.waits, key=lambda one: (-one.rounds_back, one.source)):
-        waits.setdefault(wait.target, []).append(wait)
-    program: list[machine.Instruction] = []
-    for number, item in enumerate(round.items):
-        asked = [(w, place(round.items[w.edge].span)) for w in waits.get(number, ())]  # type: ignore[union-attr]
-        if isinstance(item, Edge):
-            for wait, at in asked:
-                event, _ = events[wait.source]
-                program.append(
-                    machine.Instruction("block", event, machine.HOST, wait.rounds_back, at)
-                )
-            continue
+    def stream_of(self, item: Item) -> int:
+        if isinstance(item, Open | Close):
+            return self.round.captures[item.capture].stream
         if isinstance(item, Phase):
-            stream = item.stream
-        else:
-            stream = round.captures[item.capture].stream
-        for wait, at in asked:
-            event, _ = events[wait.source]
+            return item.stream
+        return machine.HOST
+
+    # Programs
+
+    def program(self) -> tuple[machine.Instruction, ...]:
+        program: list[machine.Instruction] = []
+        for number, item in enumerate(self.round.items):
+            if number in self.bounds and not isinstance(item, Close):
+                continue
+            stream = self.streams[self.stream_of(item)]
+            program += self.outer_waits(number, item, stream)
+            record = []
+            if number in self.recorded:
+                record.append(machine.Instruction("record", self.recorded[number], stream))
+            program += self.work(item, stream, record)
+        return tuple(program + self.left_records(program))
+
+    def outer_waits(self, number: int, item: Item, stream: int) -> Iterable[machine.Instruction]:
+        for wait in self.waits.get(number, ()):
+            if isinstance(item, Close) and not self.outside(wait):
+                continue
             op = "block" if stream == machine.HOST else "wait"
-            program.append(machine.Instruction(op, event, stream, wait.rounds_back, at))
-        record = []
-        if number in events:
-            record.append(machine.Instruction("record", events[number][0], stream))
-        program += _work(round, item, stream, record)
-    return program
+            event = self.recorded[wait.source]
+            at = self.edge_place(wait)
+            yield machine.Instruction(op, event, stream, wait.rounds_back, at)
+
+    def edge_place(self, wait: Wait) -> machine.Place | None:
+        edge = self.round.items[wait.edge]
+        assert isinstance(edge, Edge)
+        return self.tables.place(edge.span)
+
+    def work(
+        self, item: Item, stream: int, record: list[machine.Instruction]
+    ) -> list[machine.Instruction]:
+        """What an item is to the device. The Open of a capture stands for all of it."""
+        round, certain = self.round, self.tables.certain
+        if isinstance(item, Phase):
+            op = "launch" if item.launched else "rebind" if self.rebinds(item) else "run"
+            number = self.phases[item.number]
+            return [machine.Instruction(op, number, stream, 0, certain(item.span)), *record]
+        if isinstance(item, Open):
+            at = certain(round.captures[item.capture].span)
+            number = self.captures[item.capture]
+            load = [machine.Instruction("load", number, stream, 0, at)]
+            replay = machine.Instruction("replay", number, stream, 0, at)
+            return [*(load if copied_in(round, item.capture) else []), *record, replay]
+        if isinstance(item, Vote):
+            group = None if item.group is None else self.groups[item.group]
+            vote = machine.Vote(item.names, group, certain(item.span))
+            number = self.tables.votes.number(vote)
+            return [machine.Instruction("vote", number, machine.HOST, 0, vote.place), *record]
+        return record
+
+    def rebinds(self, phase: Phase) -> bool:
+        return any(a.writes and self.round.buffers[a.buffer].task for a in phase.accesses)
+
+    def left_records(self, program: list[machine.Instruction]) -> list[machine.Instruction]:
+        """Records of what does not run on this route and a later round may wait for.
+
+        They stand at the end, where the stream has done all it was issued: what they cover is no less
+        than an older record would.
+        """
+        recorded = {one.of for one in program if one.op == "record"}
+        left = []
+        for (_, stream), (number, _, depth) in self.tables.events.items():
+            if depth > 1 and number not in recorded and stream != machine.HOST:
+                left.append(machine.Instruction("record", number, stream))
+        return left
+
+    def inner_program(
+        self, capture: int, numbers: dict[int, int]
+    ) -> tuple[machine.Instruction, ...]:
+        """What is issued while a graph is captured; phases by their place in it, events its own."""
+        items = self.round.items
+        inside = [place for place, graph in self.bounds.items() if graph == capture]
+        opened = inside[0] - 1
+        waited = {
+            wait.source
+            for place in inside
+            for wait in self.waits.get(place, ())
+            if not self.outside(wait)
+        }
+        events = {item: number for number, item in enumerate(sorted(waited))}
+        origin = self.streams[self.round.captures[capture].stream]
+        program: list[machine.Instruction] = []
+        if opened in events:
+            program.append(machine.Instruction("record", events[opened], origin))
+        for place in inside:
+            item = items[place]
+            if isinstance(item, Edge):
+                continue
+            stream = self.streams[self.stream_of(item)]
+            for wait in self.waits.get(place, ()):
+                at = self.edge_place(wait)
+                if not self.outside(wait):
+                    one = machine.Instruction("wait", events[wait.source], stream, 0, at)
+                elif isinstance(item, Close):
+                    continue
+                else:
+                    event = self.recorded[wait.source]
+                    one = machine.Instruction("external", event, stream, wait.rounds_back, at)
+                program.append(one)
+            if isinstance(item, Phase):
+                op = "launch" if item.launched else "run"
+                at = self.tables.certain(item.span)
+                program.append(machine.Instruction(op, numbers[item.number], stream, 0, at))
+                if place in events:
+                    program.append(machine.Instruction("record", events[place], stream))
+        return tuple(program)
+
+    # Buckets
+
+    def bucket(self, program: int) -> machine.Bucket:
+        round, tables = self.round, self.tables
+        shapes: list[tuple[int, ...] | None] = [()] * len(tables.buffers.numbers)
+        for number, buffer in zip(self.buffers, round.buffers, strict=True):
+            shapes[number] = buffer.shape
+        regions: list[tuple[machine.Region, ...]] = [()] * len(tables.phases)
+        for phase in round.phases:
+            regions[self.phases[phase.number]] = tuple(a.region for a in phase.accesses)
+        rows = [0] * len(tables.captures)
+        for number, capture in zip(self.captures, round.captures, strict=True):
+            rows[number] = capture.rows
+        return machine.Bucket(
+            sizes=tuple(round.sizes.items()),
+            program=program,
+            shapes=tuple(shapes),
+            regions=tuple(regions),
+            rows=tuple(rows),
+            route=tuple((name, plain(value)) for name, value in round.route.items()),
+        )
 
 
-def _work(
-    round: Round, item: Item, stream: int, record: list[machine.Instruction]
-) -> list[machine.Instruction]:
-    """What an item is to the device. A phase inside a capture is nothing: its Open stands for all."""
-    if isinstance(item, Phase):
-        if item.capture is not None:
-            return []
-        return [machine.Instruction("run", item.number, stream, 0, _certain(item.span)), *record]
-    if isinstance(item, Open):
-        at = _certain(round.captures[item.capture].span)
-        load = [machine.Instruction("load", item.capture, stream, 0, at)]
-        replay = machine.Instruction("replay", item.capture, stream, 0, at)
-        return [*(load if copied_in(round, item.capture) else []), *record, replay]
-    return record
-
-
-def _bucket(round: Round) -> machine.Bucket:
-    return machine.Bucket(
-        sizes=tuple(round.sizes.items()),
-        program=0,
-        shapes=tuple(buffer.shape for buffer in round.buffers),
-        regions=tuple(tuple(a.region for a in phase.accesses) for phase in round.phases),
-        rows=tuple(capture.rows for capture in round.captures),
-    )
+def _bounds(round: Round) -> dict[int, int]:
+    """Of each place inside a capture, and of its end, which capture that is."""
+    found: dict[int, int] = {}
+    inside = None
+    for place, item in enumerate(round.items):
+        if inside is not None:
+            found[place] = inside
+        if isinstance(item, Open):
+            inside = item.capture
+        elif isinstance(item, Close):
+            inside = None
+    return found

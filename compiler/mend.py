@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from plait.compiler.conflicts import Race
-from plait.compiler.round import HOST, Close, Edge, Item, Open, Round, Source
+from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Source
 from plait.dsl.diagnostic import Edit, Fix
 from plait.dsl.record import Record
 from plait.dsl.span import Span
@@ -49,22 +49,37 @@ class Mend(Record):
 def tight(round: Round, race: Race) -> Mend:
     """The edge that orders the race and as little else as can be."""
     earlier, later = race.earlier.phase, race.later.phase
-    if earlier.capture is not None:
+    if earlier.capture is not None and not race.earlier.within:
         kind, number = "capture", earlier.capture
         origin = round.captures[number].stream
     else:
         kind, number, origin = "phase", earlier.number, earlier.stream
     target = HOST if race.waits_on_host else later.stream
     before, line_of = race.later.item, later.statement
-    if later.capture is not None:
+    if race.later.within:
+        target = later.stream
+    elif later.capture is not None:
         before = _open(round.items, before)
-        line_of = round.captures[later.capture].statement
-        target = round.captures[later.capture].stream
+        if target != HOST:
+            target = round.captures[later.capture].stream
+    if later.braces is not None and not race.later.within:
+        # Also where a capture runs eagerly: elsewhere it does not, and an edge may not cross its brace.
+        line_of = later.braces
+        before = min(before, _first_within(round.items, later.braces))
     word = "join" if target == HOST or target < origin else "fork"
     source = Source(kind, number, race.distance)  # type: ignore[arg-type]
-    edge = Edge(MENDED, word, source, target, later.span)
+    inside = later.capture if race.later.within else None
+    edge = Edge(MENDED, word, source, target, later.span, inside)
     editable = not (earlier.repeated or later.repeated)
     return Mend(edge, before, round.edge_text(edge), line_of, editable)
+
+
+def _first_within(items: tuple[Item, ...], braces: Span) -> int:
+    return next(
+        place
+        for place, item in enumerate(items)
+        if isinstance(item, Phase) and item.braces == braces
+    )
 
 
 def _open(items: tuple[Item, ...], inner: int) -> int:

@@ -1,25 +1,26 @@
 """Happens-before by vector clocks: what is surely over when something begins.
 
-Non-goals: ranks, run-time routes, captures with side streams. Rounds of different structure are not
-mixed here; buckets of one structure behave as one.
+Non-goals: ranks. One route is repeated here; what follows from switching between routes is the matter
+of `switches.py`.
 
-A coordinate is a queue that ends things in order: the host (0) and every device stream. A moment is
-one entry of one: an eager phase, a capture's load, a phase inside it, a capture's end, a host phase,
-a host wait. Everything knows, for each coordinate, the newest moment that surely ended before it
+A coordinate is a queue that ends things in order: the host (0), every device stream, and every side
+stream within a capture, which is none of the streams outside. A moment is one entry of one: an eager
+phase, a capture's load, a phase inside it, a capture's end, a host phase, a host wait, a vote.
+Everything knows, for each coordinate, the newest moment that surely ended before it
 began, so "a before b" is one comparison and the whole order is O((items + edges) x streams) a round.
 
 How many rounds. Edges never go to an earlier round and are the same in every round, so a path from
 a in round r to b in round r + d runs within those rounds, and exists for every r if it does for
 one. Accesses to a buffer with k copies meet at distances d, d + k, ... with d <= k, and instances
 of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and
-decisions about an edge of distance d within 1 + d.
+decisions about an edge of distance d within 2 + d, as its target may only come in the next round.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Source
+from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
 
@@ -76,16 +77,26 @@ class Order:
     """Of each coordinate, in the order they end: index 1 stands first."""
     waits: tuple[Wait, ...]
     dropped: tuple[Dropped, ...]
+    coordinates: tuple[tuple[int | None, int], ...]
+    """Of each coordinate, the capture it lies in, if any, and the stream."""
+
+    def queue_name(self, coordinate: int) -> str:
+        capture, stream = self.coordinates[coordinate]
+        name = self.round.stream_name(stream)
+        return name if capture is None else f"{name} in {self.round.captures[capture].name}"
 
     def at(self, round: int, item: int) -> Moment:
         return self.moments[round][item]
 
 
 def rounds_needed(round: Round) -> int:
-    """How many rounds show every race and settle every edge."""
+    """How many rounds show every race and settle every edge.
+
+    An edge takes effect at the next item of its target, which may come in the next round.
+    """
     copies = max((buffer.copies for buffer in round.buffers), default=1)
     back = max((edge.source.rounds_back for edge in round.edges), default=0)
-    return 1 + max(copies, back, 1)
+    return 1 + max(copies, back + 1)
 
 
 def order(round: Round, rounds: int | None = None) -> Order:
@@ -97,7 +108,13 @@ class _Builder:
     def __init__(self, round: Round, rounds: int):
         self.round = round
         self.rounds = rounds
-        width = len(round.streams)
+        self.coordinates = _coordinates(round)
+        self.numbers = {place: number for number, place in enumerate(self.coordinates)}
+        self.side_streams: dict[int, list[int]] = {}
+        for (capture, _), number in self.numbers.items():
+            if capture is not None:
+                self.side_streams.setdefault(capture, []).append(number)
+        width = len(self.coordinates)
         self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
         """What is known on each coordinate after its newest moment, that one included."""
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
@@ -112,7 +129,7 @@ class _Builder:
                 self.items_of_phase[item.number] = place
             elif isinstance(item, Open):
                 self.opens[item.capture] = place
-            elif isinstance(item, Close):
+            elif not isinstance(item, Edge | Vote):
                 self.closes[item.capture] = place
         self.waits: list[Wait] = []
         self.dropped: list[Dropped] = []
@@ -123,25 +140,52 @@ class _Builder:
             # Only the last round is in steady state: what it keeps and drops is what is emitted.
             self.settled = number == self.rounds - 1
             for place, item in enumerate(self.round.items):
-                if isinstance(item, Edge):
-                    self.edge(number, place, item)
-                elif isinstance(item, Phase):
-                    self.moment(number, place, item.stream)
-                else:
-                    self.moment(number, place, self.round.captures[item.capture].stream)
+                self.item(number, place, item)
         waits, dropped = tuple(self.waits), tuple(self.dropped)
-        return Order(self.round, self.rounds, self.moments, self.queues, waits, dropped)
+        coordinates = tuple(self.coordinates)
+        return Order(
+            self.round, self.rounds, self.moments, self.queues, waits, dropped, coordinates
+        )
+
+    def item(self, number: int, place: int, item: Item) -> None:
+        if isinstance(item, Edge):
+            self.edge(number, place, item)
+        elif isinstance(item, Phase):
+            self.moment(number, place, self.coordinate(item.capture, item.stream))
+        elif isinstance(item, Vote):
+            self.moment(number, place, HOST)
+        else:
+            origin = self.round.captures[item.capture].stream
+            inner = self.side_streams.get(item.capture, [])
+            if isinstance(item, Open):
+                self.moment(number, place, origin)
+                for one in inner:  # a graph's streams begin at its load
+                    self.tails[one] = self.tails[origin]
+            else:
+                for one in inner:  # and it ends when all of them have
+                    self.tails[origin] = _latest(self.tails[origin], self.tails[one])
+                    self.pending[one].clear()
+                self.moment(number, place, origin)
+
+    def coordinate(self, capture: int | None, stream: int) -> int:
+        """Of a stream as it is named in a capture, or outside of all."""
+        return self.numbers.get((capture, stream), stream)
 
     def edge(self, number: int, place: int, edge: Edge) -> None:
-        source = self.source(number, edge.source)
-        self.pending[edge.target].append((source, place))
+        source = self.source(number, edge)
+        target = self.coordinate(edge.capture, edge.target)
+        self.pending[target].append((source, place))
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
 
-    def source(self, number: int, source: Source) -> Moment | None:
+    def source(self, number: int, edge: Edge) -> Moment | None:
+        source = edge.source
         if source.kind == "stream":
-            queue = self.queues[source.number]
-            return queue[-1] if queue else None
+            queue = self.queues[self.coordinate(edge.capture, source.number)]
+            newest = queue[-1] if queue else None
+            if newest and edge.capture is not None and newest.round != number:
+                return None  # within a graph, only what this replay has issued counts
+            return newest
         item = {
             "phase": self.items_of_phase,
             "capture": self.closes,
@@ -188,6 +232,23 @@ class _Builder:
                     self.dropped.append(Dropped(edge, place, source.item, back))
         pending.clear()
         return known
+
+
+def _coordinates(round: Round) -> list[tuple[int | None, int]]:
+    """The streams, then the side streams of every capture."""
+    found: dict[tuple[int | None, int], None] = {}
+    for stream in range(len(round.streams)):
+        found[None, stream] = None
+    for item in round.items:
+        if isinstance(item, Phase | Edge) and item.capture is not None:
+            origin = round.captures[item.capture].stream
+            streams = [item.stream] if isinstance(item, Phase) else [item.target]
+            if isinstance(item, Edge) and item.source.kind == "stream":
+                streams.append(item.source.number)
+            for stream in streams:
+                if stream not in (origin, HOST):
+                    found[item.capture, stream] = None
+    return list(found)
 
 
 def _latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,23 +1,26 @@
-"""The Round: one round at one setting and one bucket, flat. The one form that passes work on.
+"""The Round: one round at one setting, bucket and route, flat. The one form that passes work on.
 
-`items` holds the round in text order, which is issue order: phases, edges, and for each capture an
-Open and a Close around its phases. Streams, buffers, phases and captures are numbered from 0 in the
+`items` holds the round in text order, which is issue order: phases, edges, votes, and for each capture
+an Open and a Close around its phases and inner edges. Calls are expanded: what they issue is named
+after them, as `layers[3].attention`. Streams, buffers, phases and captures are numbered from 0 in the
 order of the text; stream 0 is the host. Every part keeps the span it came from.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from plait.dsl.record import Record
 from plait.dsl.span import Span
-from plait.dsl.values import Value
+from plait.dsl.values import Measure, Value, written
 
 HOST = 0
 """The number of the host among streams."""
 
 Kind: TypeAlias = Literal["reads", "updates", "writes"]
+Part: TypeAlias = "tuple[int, tuple[Axis, ...] | None]"
+"""A buffer and a region of it; None: all of it."""
 Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 
@@ -28,6 +31,25 @@ class Stream(Record):
     kind: str
     """`host`, or the class of a device stream: `compute`, `comm`, `copy`, `update`."""
     span: Span | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Group(Record):
+    """Ranks that communicate. Its size and the group that contains it, where known."""
+
+    name: str
+    span: Span
+    size: int | None = None
+    inside: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pool(Record):
+    """Named memory. `size`: the most values alive in it at once; None: a pool of graphs."""
+
+    name: str
+    span: Span
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,6 +65,11 @@ class Buffer(Record):
     copies: int = 1
     place: str = "device"
     """`device`, `host`, or `pinned` (host memory that only streams touch)."""
+    task: bool = False
+    """Host parameters of captured tasks: a graph waits for them where they are read."""
+    pad: int | float | None = None
+    """What rows beyond the live ones hold when it is loaded."""
+    pool: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,12 +92,23 @@ class Access(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Collective(Record):
+    kind: str
+    group: int
+    span: Span
+    capacity: int | None = None
+    """Most rows of a rank that the exchange holds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Record):
     number: int
     name: str
-    """As in the text, with its index: `nextn[1]`."""
+    """With the calls it stands in and all indices: `layers[3].nextn[1]`."""
     base: str
+    """The same without indices."""
     index: int | None
+    """Its own, or that of the nearest call that has one."""
     stream: int
     accesses: tuple[Access, ...]
     span: Span
@@ -80,7 +118,13 @@ class Phase(Record):
     capture: int | None = None
     rows: int | None = None
     repeated: bool = False
-    """Whether its statement stands in a `for`: an edit of the text would touch every copy."""
+    """Whether its statement is expanded more than once: an edit of the text would touch every copy."""
+    collective: Collective | None = None
+    cost: Measure | None = None
+    braces: Span | None = None
+    """The statement of the capture it stands in, also where that runs eagerly."""
+    launched: bool = False
+    """Whether it is the first half of a split operation, on a stream that is its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,6 +135,7 @@ class Capture(Record):
     rows: int
     span: Span
     statement: Span
+    pool: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,13 +162,25 @@ class Edge(Record):
     """`target` waits for `source`; the word only says which way the work goes."""
 
     number: int
-    word: Literal["fork", "join"]
+    word: Literal["fork", "join", "launch", "await"]
     source: Source
     target: int
     span: Span
+    capture: int | None = None
+    """The capture it stands in: a stream it names is then that stream within the graph."""
 
 
-Item: TypeAlias = Phase | Edge | Open | Close
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Vote(Record):
+    """The host learns values that bound code gives once a round, agreed where a group is named."""
+
+    names: tuple[str, ...]
+    """Of guards and dims, in the order of the text."""
+    group: int | None
+    span: Span
+
+
+Item: TypeAlias = Phase | Edge | Open | Close | Vote
 
 
 @dataclass(frozen=True)
@@ -132,11 +189,24 @@ class Round:
     settings: dict[str, Value]
     sizes: dict[str, int]
     """Each dim at this bucket."""
+    route: dict[str, Value]
+    """Each run-time param and each guard that is asked, at this route."""
     streams: tuple[Stream, ...]
     buffers: tuple[Buffer, ...]
     captures: tuple[Capture, ...]
     phases: tuple[Phase, ...]
     items: tuple[Item, ...]
+    groups: tuple[Group, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    disjoint: tuple[tuple[Part, Part], ...] = ()
+    """Parts of a buffer that the author vouches never meet."""
+
+    @property
+    def where(self) -> str:
+        """` at bs = 4, draft_graph = true`: which round this is, in the words of messages."""
+        named = {**self.sizes, **self.route}
+        at = ", ".join(f"{name} = {written(value)}" for name, value in named.items())
+        return f" at {at}" if at else ""
 
     @property
     def edges(self) -> list[Edge]:
@@ -170,16 +240,22 @@ class Round:
             return self.edge_text(item)
         if isinstance(item, Phase):
             return item.name
+        if isinstance(item, Vote):
+            return "the vote on " + ", ".join(item.names)
         return self.captures[item.capture].name + (".loaded" if isinstance(item, Open) else "")
 
     def edge_text(self, edge: Edge) -> str:
         """An edge as a statement."""
         source, target = self.source_name(edge.source), self.stream_name(edge.target)
-        return (
-            f"fork {target} from {source}"
-            if edge.word == "fork"
-            else f"join {source} into {target}"
-        )
+        match edge.word:
+            case "fork":
+                return f"fork {target} from {source}"
+            case "join":
+                return f"join {source} into {target}"
+            case "launch":
+                return f"launch {target} on {source}"
+            case "await":
+                return f"await {source} on {target}"
 
     def structure(self) -> tuple:
         """All but sizes: two rounds of equal structure have the same order and the same wiring."""
@@ -191,8 +267,9 @@ class Round:
             (item.number, item.name, item.stream, item.capture) if isinstance(item, Phase) else item
             for item in self.items
         )
-        buffers = tuple((b.name, b.carried, b.static, b.copies, b.place) for b in self.buffers)
-        return self.streams, buffers, tuple(c.name for c in self.captures), accesses, items
+        buffers = tuple(replace(buffer, shape=None) for buffer in self.buffers)
+        captures = tuple(replace(capture, rows=0) for capture in self.captures)
+        return self.streams, buffers, captures, accesses, items
 
 
 def _prev(rounds_back: int) -> str:

@@ -1,6 +1,7 @@
 """What a schedule runs in one bucket, as nodes, and what comes before what, as edges.
 
-Nodes are phases outside captures and whole captures, in issue order. Edges are of two sorts: the order
+Nodes are phases outside captures and whole captures, in issue order, and the load of a capture where
+something waits for that alone. Edges are of two sorts: the order
 a stream keeps by itself, and the waits.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plait.runtime.schedule import Bucket, Schedule
+from plait.runtime.schedule import PHASE_OPS, Bucket, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,19 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
     asked: dict[int, list[tuple[int, int]]] = {}
     for one in schedule.program_of(bucket):
         if one.op == "record":
-            recorded[one.of] = newest[one.on]
+            name = schedule.events[one.of].name
+            if name.endswith(".loaded"):  # between the load and the replay
+                found.append(Step(name, names[one.on], (), None))
+                if one.on in newest:
+                    edges.append(Before(newest[one.on], len(found) - 1))
+                newest[one.on] = len(found) - 1
+            if one.on in newest:
+                recorded[one.of] = newest[one.on]
         elif one.op in ("wait", "block"):
             asked.setdefault(one.on, []).append((one.of, one.rounds_back))
-        elif one.op in ("run", "replay"):
+        elif one.op in PHASE_OPS or one.op == "replay":
             number = len(found)
-            if one.op == "run":
+            if one.op in PHASE_OPS:
                 found.append(Step(schedule.phases[one.of].name, names[one.on], (), None))
             else:
                 capture = schedule.captures[one.of]
@@ -62,6 +70,8 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
     for waiting in asked.values():
         edges += [Before(event, None, back, True) for event, back in waiting]
     settled = [
-        Before(recorded[e.source], e.target, e.rounds_back, True) if e.waits else e for e in edges
+        Before(recorded[e.source], e.target, e.rounds_back, True) if e.waits else e
+        for e in edges
+        if not e.waits or e.source in recorded  # the rest is not issued on this route
     ]
     return found, settled

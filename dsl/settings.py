@@ -7,16 +7,21 @@ sets, for a flag its environment variable, its default.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from plait.dsl import syntax
+from plait.dsl.build import LARGEST
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.parser import parse_expression
 from plait.dsl.span import Source, Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Broken, Value, evaluate, kind, written
 
+LONGEST_HELD = 10_000
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_FRACTION = re.compile(r"[+-]?[0-9]{1,19}(\.[0-9]{1,19})?")
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
 
@@ -145,15 +150,18 @@ def _environment_call(node: syntax.Flag) -> tuple[str, syntax.Expression]:
 
 def _from_environment(node: syntax.Flag, variable: str, held: str, default: Value) -> Value:
     text = held.strip()
+    if len(held) > LONGEST_HELD or not held.isprintable():
+        message = f"the environment's {variable} is no line of at most {LONGEST_HELD:,} characters"
+        raise SpecError([Diagnostic("PL106", message, node.span, help=f"correct {variable}")])
     if isinstance(default, bool):
         if text.lower() in TRUE_WORDS | FALSE_WORDS:
             return text.lower() in TRUE_WORDS
     elif isinstance(default, str):
         return held
     elif isinstance(default, int):
-        try:
+        if _WHOLE.fullmatch(text) and abs(int(text)) <= LARGEST:
             return int(text)
-        except ValueError:
-            pass
+    elif isinstance(default, float) and _FRACTION.fullmatch(text):
+        return float(text)
     message = f"the environment has {variable}={json.dumps(held)}, which is not {kind(default)}"
     raise SpecError([Diagnostic("PL106", message, node.span, help=f"unset or correct {variable}")])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 
 class Source:
     """One text, by the name people know it by."""
 
-    def __init__(self, name: str, text: str):
+    def __init__(self, name: str, text: str, folder: Path | None = None):
         self.name = name
         self.text = text
+        self.folder = folder
+        """Where it lies, when it is a file: what it uses lies there too."""
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -31,6 +31,14 @@ class Number(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Quantity(Node):
+    """A time or a size with its unit: `35us`, `4MiB`."""
+
+    value: int | float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Text(Node):
     value: str
 
@@ -76,7 +84,7 @@ class Binary(Node):
 
 
 Expression: TypeAlias = (
-    Number | Text | Truth | Reference | Function | Item | Sequence | Unary | Binary
+    Number | Quantity | Text | Truth | Reference | Function | Item | Sequence | Unary | Binary
 )
 
 
@@ -85,8 +93,11 @@ Expression: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Param(Node):
+    """With `choices` a value is picked before each round; without, once, before it is compiled."""
+
     name: Name
     value: Expression
+    choices: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,9 +115,45 @@ class Require(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Agreement(Node):
+    """`over GROUP`: the ranks vote. `same over GROUP`: they are equal by construction."""
+
+    group: Name
+    same: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dim(Node):
     name: Name
     sizes: Expression
+    agreement: Agreement | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Guard(Node):
+    """A truth that bound code gives once a round, at this line; `otherwise` where `condition` is false."""
+
+    name: Name
+    agreement: Agreement | None = None
+    condition: Expression | None = None
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Group(Node):
+    """Ranks that communicate: their number and the group that contains them, where known."""
+
+    name: Name
+    size: Expression | None = None
+    inside: Name | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pool(Node):
+    """Named memory, with the most values alive in it at once; None: a pool of graphs."""
+
+    name: Name
+    size: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -123,10 +170,10 @@ class Stream(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Node):
-    """`carried`, `copies 2`, `on host`: a word, and what stands behind it."""
+    """`carried`, `copies 2`, `on host`, `in pool`: a word, and what stands behind it."""
 
     name: Name
-    number: int | None = None
+    number: int | float | None = None
     place: Name | None = None
 
 
@@ -169,6 +216,8 @@ class Access(Node):
     rounds_back: int = 0
     region: tuple[Axis, ...] | None = None
     argument: Name | None = None
+    within: tuple[Label, ...] = ()
+    """The calls whose buffer it is, outermost first: `layers[3]` of `layers[3].topk`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -183,29 +232,46 @@ class Rows(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Collective(Node):
+    kind: Name
+    group: Name
+    capacity: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cost(Node):
+    amount: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClauseWhen(Node):
     condition: Expression
     clauses: tuple[Clause, ...]
 
 
-Clause: TypeAlias = Accesses | Rows | ClauseWhen
+Clause: TypeAlias = Accesses | Rows | Collective | Cost | ClauseWhen
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Node):
+    """A phase, or with `launched` the first half of a split operation, which an `await` ends."""
+
     label: Label
     stream: Name
     attributes: tuple[Name, ...]
     clauses: tuple[Clause, ...]
+    launched: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Point(Node):
-    """What an edge starts from: a stream, a phase, a capture, or a capture's `loaded`."""
+    """What an edge starts from: a stream, a phase, a launch, a call, a capture or its `loaded`.
 
-    label: Label
+    `path` has one label for each name between dots: `layers[3].attention`, `verify.loaded`.
+    """
+
+    path: tuple[Label, ...]
     rounds_back: int = 0
-    member: Name | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -221,12 +287,57 @@ class Join(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Await(Node):
+    point: Point
+    stream: Name
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Capture(Node):
     label: Label
     stream: Name
     rows: Expression
     condition: Expression | None
     body: tuple[Statement, ...]
+    pool: Name | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Actual(Node):
+    """What a call gives to one formal of its module."""
+
+    name: Name
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Call(Node):
+    module: tuple[Name, ...]
+    """`target`, or `models.target` of a file that is used as `models`."""
+    actuals: tuple[Actual, ...]
+    label: Label | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Interleave(Node):
+    """Two calls, cut into stages at each `yield`; the second runs `behind` stages after the first."""
+
+    behind: Expression
+    first: Call
+    second: Call
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Yield(Node):
+    """The end of a stage of a module whose calls are interleaved."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Assume(Node):
+    """Accesses that the author vouches never meet in memory, and why."""
+
+    accesses: tuple[Access, ...]
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -245,7 +356,26 @@ class When(Node):
 
 
 Statement: TypeAlias = (
-    Param | Flag | Require | Dim | Stream | Buffer | Phase | Fork | Join | Capture | For | When
+    Param
+    | Flag
+    | Require
+    | Dim
+    | Guard
+    | Group
+    | Pool
+    | Stream
+    | Buffer
+    | Assume
+    | Phase
+    | Await
+    | Fork
+    | Join
+    | Capture
+    | Call
+    | Interleave
+    | Yield
+    | For
+    | When
 )
 
 
@@ -253,6 +383,30 @@ Statement: TypeAlias = (
 class Pipeline(Node):
     name: Name
     body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Formal(Node):
+    """What a module is given: a stream, a buffer, or a value, which may have a default."""
+
+    kind: Literal["stream", "buffer", "value"]
+    name: Name
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Module(Node):
+    name: Name
+    formals: tuple[Formal, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Use(Node):
+    """Another file's modules: a file below this one (`path`), or one of the standard library."""
+
+    source: Text | Name
+    alias: Name | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -273,3 +427,5 @@ class File(Node):
     version: int
     pipelines: tuple[Pipeline, ...]
     variants: tuple[Variant, ...]
+    uses: tuple[Use, ...] = ()
+    modules: tuple[Module, ...] = ()

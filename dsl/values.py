@@ -1,4 +1,4 @@
-"""Expressions to values: whole numbers, fractions, truths, texts and lists.
+"""Expressions to values: numbers, truths, texts, lists, times, sizes and types of elements.
 
 Nothing is ever evaluated as Python: the operators and functions below are all there are. A wrong
 kind is an error at the place of the operand, and whole numbers stay within 64 bits.
@@ -8,18 +8,59 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 from plait.dsl import syntax
+from plait.dsl.build import LARGEST
 from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
+from plait.dsl.words import DTYPES
 
-Value: TypeAlias = "bool | int | float | str | list[Value]"
+Value: TypeAlias = "bool | int | float | str | Measure | Dtype | list[Value]"
 
-LARGEST = (1 << 63) - 1
 MOST_ITEMS = 4096
 """Items of a list: more buckets or tables than anyone writes by hand."""
+
+
+UNITS = {
+    "ns": ("ns", 1),
+    "us": ("ns", 1_000),
+    "ms": ("ns", 1_000_000),
+    "KiB": ("B", 1 << 10),
+    "MiB": ("B", 1 << 20),
+    "GiB": ("B", 1 << 30),
+}
+"""Of each unit, what is counted, and how many of it make one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measure(Record):
+    """A time in nanoseconds or a size in bytes."""
+
+    amount: int
+    counts: str
+    """`ns` or `B`."""
+
+    def __str__(self) -> str:
+        """In the largest unit that holds it whole."""
+        for unit, (counts, each) in reversed(UNITS.items()):
+            if counts == self.counts and self.amount % each == 0:
+                return f"{self.amount // each}{unit}"
+        whole, rest = divmod(self.amount, 1024)  # bytes: parts of a KiB have at most ten decimals
+        return f"{whole}.{rest * 9765625:010d}".rstrip("0") + "KiB"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dtype(Record):
+    """What the elements of a buffer are: `bf16`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Broken:
@@ -41,6 +82,10 @@ def kind(value: Value) -> str:
         return "a whole number"
     if isinstance(value, float):
         return "a fraction"
+    if isinstance(value, Measure):
+        return "a time" if value.counts == "ns" else "a size"
+    if isinstance(value, Dtype):
+        return "a type of elements"
     return "a text" if isinstance(value, str) else "a list"
 
 
@@ -55,6 +100,13 @@ def written(value: Value) -> str:
     return str(value)
 
 
+def plain(value: Value) -> Any:
+    """A value as JSON has it: times, sizes and types as the text that says them."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | str) else written(value)
+
+
 def evaluate(expression: syntax.Expression, scope: Mapping[str, Value | Broken]) -> Value:
     """The value of an expression. Raises SpecError, or Silenced when it needs a broken name."""
     match expression:
@@ -62,6 +114,8 @@ def evaluate(expression: syntax.Expression, scope: Mapping[str, Value | Broken])
             if abs(value) > LARGEST:
                 _fail("PL103", "a whole number has at most 63 bits", expression.span)
             return value
+        case syntax.Quantity():
+            return _measure(expression)
         case syntax.Text(value=value) | syntax.Truth(value=value):
             return value
         case syntax.Reference(name=name):
@@ -96,6 +150,8 @@ def _fail(code: str, message: str, span: Span, help: str = "") -> NoReturn:
 
 def _look_up(name: syntax.Name, scope: Mapping[str, Value | Broken]) -> Value:
     if name.text not in scope:
+        if name.text in DTYPES:
+            return Dtype(name.text)
         known = _TRUTHS.get(name.text.lower()) or did_you_mean(
             name.text, [n for n, value in scope.items() if not isinstance(value, Broken)]
         )
@@ -128,10 +184,24 @@ def _number(expression: syntax.Expression, value: Value) -> int | float:
     return value
 
 
+def _measure(node: syntax.Quantity) -> Measure:
+    counts, each = UNITS[node.unit]
+    amount = node.value * each
+    if amount > LARGEST:
+        _fail("PL103", "a time or a size has at most 63 bits", node.span)
+    if amount != int(amount):
+        help = f"write it in a smaller unit, or as a whole number of {counts}"
+        _fail("PL103", f"`{node.span.text}` is no whole number of {counts}", node.span, help)
+    return Measure(int(amount), counts)
+
+
 def _unary(node: syntax.Unary, scope: Mapping[str, Value | Broken]) -> Value:
     if node.operator == "not":
         return not truth(node.operand, scope)
-    return -_number(node.operand, evaluate(node.operand, scope))
+    value = evaluate(node.operand, scope)
+    if isinstance(value, Measure):
+        return Measure(-value.amount, value.counts)
+    return -_number(node.operand, value)
 
 
 _ARITHMETIC: dict[str, Callable] = {
@@ -164,9 +234,36 @@ def _binary(node: syntax.Binary, scope: Mapping[str, Value | Broken]) -> Value:
             message = f"{kind(left)} is never equal to {kind(right)}"
             _fail("PL102", message, node.span, "compare values of one kind")
         return _same(left, right) == (name == "==")
+    if isinstance(left, Measure) or isinstance(right, Measure):
+        return _with_measures(node, left, right)
     if name in _ORDERS:
         return _ORDERS[name](_number(node.left, left), _number(node.right, right))
-    a, b = _number(node.left, left), _number(node.right, right)
+    return _arithmetic(node, _number(node.left, left), _number(node.right, right))
+
+
+def _with_measures(node: syntax.Binary, left: Value, right: Value) -> Value:
+    """What times and sizes allow: sums and ratios of one kind, multiples and parts."""
+    name = node.operator
+    if isinstance(left, Measure) and isinstance(right, Measure) and left.counts == right.counts:
+        if name in _ORDERS:
+            return _ORDERS[name](left.amount, right.amount)
+        if name in ("+", "-", "%"):
+            return Measure(int(_arithmetic(node, left.amount, right.amount)), left.counts)
+        if name in ("/", "//"):
+            return _arithmetic(node, left.amount, right.amount)
+    elif name == "*" and isinstance(left, Measure) and type(right) is int:
+        return Measure(int(_arithmetic(node, left.amount, right)), left.counts)
+    elif name == "*" and isinstance(right, Measure) and type(left) is int:
+        return Measure(int(_arithmetic(node, left, right.amount)), right.counts)
+    elif name == "//" and isinstance(left, Measure) and type(right) is int:
+        return Measure(int(_arithmetic(node, left.amount, right)), left.counts)
+    message = f"`{name}` has no meaning between {kind(left)} and {kind(right)}"
+    help = "times and sizes add to their own kind, and take whole multiples and parts"
+    _fail("PL102", message, node.span, help)
+
+
+def _arithmetic(node: syntax.Binary, a: int | float, b: int | float) -> int | float:
+    name = node.operator
     if name in ("/", "//", "%") and b == 0:
         _fail("PL103", f"`{node.span.text}` divides by zero", node.right.span)
     try:
@@ -230,9 +327,22 @@ def _extreme(pick: Callable) -> Callable[[syntax.Function, list[Value]], Value]:
             places = list(node.arguments)
         if not values:
             _fail("PL102", f"`{node.name.text}` needs at least one number", node.span)
+        first = values[0]
+        if isinstance(first, Measure):
+            amounts = [
+                _of_counts(place, value, first) for place, value in zip(places, values, strict=True)
+            ]
+            return Measure(pick(amounts), first.counts)
         return pick(_number(place, value) for place, value in zip(places, values, strict=True))
 
     return function
+
+
+def _of_counts(place: syntax.Expression, value: Value, first: Measure) -> int:
+    if not isinstance(value, Measure) or value.counts != first.counts:
+        message = f"{kind(first)} should stand here, not {kind(value)} ({written(value)})"
+        _fail("PL102", message, place.span)
+    return value.amount
 
 
 def _count(node: syntax.Function, wanted: int) -> None:

@@ -16,7 +16,7 @@ from math import lcm
 from pathlib import Path
 from typing import Any
 
-from plait.runtime.schedule import Bucket, Capture, Phase, Region, Schedule
+from plait.runtime.schedule import PHASE_OPS, Bucket, Capture, Phase, Region, Schedule
 
 HERE = Path(__file__).parent
 CARRIED = tuple(
@@ -114,13 +114,17 @@ class _Bucket:
         self.sizes = ascii(dict(bucket.sizes))
         self.name = bucket.name
         self.program = schedule.program_of(bucket)
+        self.phases = {one.of for one in self.program if one.op in PHASE_OPS}
+        self.captures = {one.of for one in self.program if one.op == "replay"}
 
     def views(self) -> Iterator[tuple[int, str]]:
         """Of every buffer, the expression of its copies at this bucket."""
         largest = list(self.schedule.largest())
         for number, buffer in enumerate(self.schedule.buffers):
             shape, full = self.bucket.shapes[number], largest[number]
-            if shape is None or full is None:
+            if shape == ():
+                continue  # it has no part in this bucket
+            if buffer.opaque or shape is None or full is None:
                 yield number, f"opaque({number}, {self.sizes}, {buffer.copies})"
             elif shape == full:
                 yield number, f"B[{number}]"
@@ -133,7 +137,7 @@ class _Bucket:
         return [
             (number, [self.call(number, turn) for turn in range(self.turns(phase))])
             for number, phase in enumerate(self.schedule.phases)
-            if phase.capture is None
+            if number in self.phases
         ]
 
     def turns(self, phase: Phase) -> int:
@@ -156,8 +160,14 @@ class _Bucket:
     def copy(self, buffer: int, rounds_back: int, turn: int) -> str:
         return f"b{buffer}[{(turn - rounds_back) % self.schedule.buffers[buffer].copies}]"
 
-    def graphs(self) -> list[_Graph]:
-        return [_Graph(self, n, capture) for n, capture in enumerate(self.schedule.captures)]
+    def graphs(self) -> dict[int, _Graph]:
+        captures = self.schedule.captures
+        return {number: _Graph(self, number, captures[number]) for number in sorted(self.captures)}
+
+    def all_graphs(self) -> str:
+        """Of every capture of the schedule, its graphs; none where it has no part in this bucket."""
+        captures = range(len(self.schedule.captures))
+        return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
 
     def steps(self) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
@@ -165,7 +175,9 @@ class _Bucket:
         graphs = self.graphs()
         for one in self.program:
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
-            if one.op == "run":
+            if one.op == "vote":
+                continue  # a single rank agrees with itself: the route was chosen when it was asked
+            if one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
                 yield f"s{one.on}.run(p{one.of}[{turn}])", schedule.phases[one.of].name + place
             elif one.op == "load":

@@ -19,14 +19,18 @@ from plait.runtime.buckets import smallest_bucket
 if TYPE_CHECKING:
     from plait.runtime.runner import Runner
 
-VERSION = 1
+VERSION = 2
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 Region: TypeAlias = "tuple[Axis, ...] | None"
 Kind: TypeAlias = Literal["reads", "updates", "writes"]
-Op: TypeAlias = Literal["run", "record", "wait", "load", "replay", "block"]
+Op: TypeAlias = Literal[
+    "run", "launch", "rebind", "record", "wait", "external", "load", "replay", "block", "vote"
+]
+PHASE_OPS = frozenset({"run", "launch", "rebind"})
+"""Instructions that are of a phase."""
 Setting: TypeAlias = "bool | int | float | str | list[Setting]"
 
 
@@ -56,6 +60,8 @@ class Place(Record):
     line: int
     column: int
     length: int
+    file: int = 0
+    """0: the spec itself; else the number, from 1, of a file it uses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,8 +80,35 @@ class Stream(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Group(Record):
+    """Ranks that communicate; their number and the group that contains them, where known."""
+
+    name: str
+    size: int | None
+    inside: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pool(Record):
+    """Memory with a name. `size`: the most values alive in it at once; None: a pool of graphs."""
+
+    name: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Vote(Record):
+    """What the host learns once a round, at one line: guards and dims, agreed over a group if any."""
+
+    names: tuple[str, ...]
+    group: int | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Buffer(Record):
     name: str
+    """Of a buffer of a call, with the calls it stands in: `layers[3].q_lora`."""
     dtype: str
     """`i64`, `f32`, ... or `opaque`: bound by whoever runs the schedule."""
     memory: str
@@ -84,6 +117,11 @@ class Buffer(Record):
     static: bool
     copies: int
     place: Place
+    task: bool = False
+    """Host parameters of captured tasks: a phase that writes it is a rebind."""
+    pad: int | float | None = None
+    """What rows beyond the live ones hold when it is loaded; None: anything."""
+    pool: int | None = None
 
     @property
     def opaque(self) -> bool:
@@ -101,20 +139,34 @@ class Argument(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Collective(Record):
+    kind: str
+    group: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Record):
     name: str
     body: str
-    """The callable it is bound to when none bears its full name: the name without the index."""
+    """The callable it is bound to when none bears its full name: the name without its indices."""
     index: int | None
+    """Its own, or that of the nearest call that has one."""
     stream: int
     capture: int | None
     arguments: tuple[Argument, ...]
     place: Place
+    attributes: tuple[str, ...] = ()
+    """`host_sync`, `raw`, `across_rows`, `skip_idle`."""
+    collective: Collective | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Capture(Record):
-    """One graph for every bucket. Phases are in the order of the program."""
+    """One graph for every bucket. Phases are in the order of the program.
+
+    `program` is what is issued while it is captured: `run` and `launch` of its phases, `record` and
+    `wait` of events that are its own, numbered from 0, and `external` waits for events outside.
+    """
 
     name: str
     stream: int
@@ -122,6 +174,8 @@ class Capture(Record):
     copied_in: tuple[tuple[int, int], ...]
     """Buffers, and how many rounds back, that are copied into the graph's own inputs at its load."""
     place: Place
+    program: tuple[Instruction, ...] = ()
+    pool: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -140,9 +194,13 @@ class Instruction(Record):
     | op | of | on |
     |---|---|---|
     | run | a phase | its stream, or the host |
+    | launch | a phase that is in flight until something waits for it | a stream that is its own |
+    | rebind | a phase that writes parameters of a captured task | its stream |
     | load, replay | a capture: copy its inputs in; launch its graph | its stream |
     | record, wait | an event, of `rounds_back` rounds before | a stream |
     | block | an event, of `rounds_back` rounds before | the host, which waits |
+    | external | in a capture, an event outside it | a stream of the capture |
+    | vote | a vote | the host |
     """
 
     op: Op
@@ -154,20 +212,24 @@ class Instruction(Record):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bucket(Record):
-    """Everything that has a size, at one value of every dim."""
+    """Everything that has a size, at one value of every dim, on one route."""
 
     sizes: tuple[tuple[str, int], ...]
     program: int
     shapes: tuple[tuple[int, ...] | None, ...]
-    """Of every buffer; None for an opaque one."""
+    """Of every buffer; None for an opaque one, () for one that has no part in this."""
     regions: tuple[tuple[Region, ...], ...]
     """Of every phase, for each of its arguments."""
     rows: tuple[int, ...]
-    """Of every capture."""
+    """Of every capture; 0 where it has no part in this one."""
+    route: tuple[tuple[str, Setting], ...] = ()
+    """Of every run-time param and every guard that is asked, the value that leads here."""
 
     @property
     def name(self) -> str:
-        return ", ".join(f"{dim} = {size}" for dim, size in self.sizes) or "any"
+        named = [f"{dim} = {size}" for dim, size in self.sizes]
+        named += [f"{name} = {_written(value)}" for name, value in self.route]
+        return ", ".join(named) or "any"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +251,12 @@ class Schedule(Record):
     captures: tuple[Capture, ...]
     programs: tuple[tuple[Instruction, ...], ...]
     buckets: tuple[Bucket, ...]
-    """Smallest first."""
+    """Smallest first; of one size, the default route first."""
+    groups: tuple[Group, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    used: tuple[Digest, ...] = ()
+    """The files that the spec uses."""
 
     def bind(
         self,
@@ -205,7 +272,10 @@ class Schedule(Record):
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""
-        return self.source.name if place is None else f"{self.source.name}:{place.line}"
+        if place is None:
+            return self.source.name
+        file = self.source if place.file == 0 else self.used[place.file - 1]
+        return f"{file.name}:{place.line}"
 
     def program_of(self, bucket: Bucket) -> tuple[Instruction, ...]:
         return self.programs[bucket.program]
@@ -215,6 +285,16 @@ class Schedule(Record):
         sizes = [dict(bucket.sizes) for bucket in self.buckets]
         return self.buckets[smallest_bucket(self.name, sizes, live)]
 
+    @property
+    def widest(self) -> Bucket:
+        """The largest bucket, on its first route."""
+        return next(one for one in self.buckets if one.sizes == self.buckets[-1].sizes)
+
+    @property
+    def routes(self) -> bool:
+        """Whether rounds of one size differ: by a run-time param or a guard."""
+        return any(bucket.route for bucket in self.buckets)
+
     def waits(self, bucket: Bucket) -> int:
         """Waits of one round, those of the host included."""
         return sum(one.op in ("wait", "block") for one in self.program_of(bucket))
@@ -223,5 +303,9 @@ class Schedule(Record):
         """Of every buffer, the size that holds every bucket, axis by axis."""
         for number in range(len(self.buffers)):
             shapes = [bucket.shapes[number] for bucket in self.buckets]
-            known = [shape for shape in shapes if shape is not None]
+            known = [shape for shape in shapes if shape]
             yield tuple(map(max, *known)) if len(known) > 1 else known[0] if known else None
+
+
+def _written(value: Setting) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,8 +2,9 @@
 
 Encoding: UTF-8, one object, one entry of a table a line, so that a diff shows what changed. Dim
 sizes, settings and environment are lists of pairs to keep their order. A place is
-`[line, column, length]`; a region is null or a list with, for each axis, null, an index, or
-`[from, up to]`. `digests` are SHA-256 of all that decided the schedule. `schedule_reader.py` reads it.
+`[line, column, length]`, with the number of the file behind it where it is not in the spec itself; a
+region is null or a list with, for each axis, null, an index, or `[from, up to]`. `digests` are SHA-256
+of all that decided the schedule. `schedule_reader.py` reads it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,16 @@ def to_json(schedule: Schedule) -> str:
                 "carried": b.carried,
                 "static": b.static,
                 "copies": b.copies,
+                "task": b.task,
+                "pad": b.pad,
+                "pool": b.pool,
                 "place": _place(b.place),
             }
             for b in schedule.buffers
         ],
+        "groups": [[g.name, g.size, g.inside] for g in schedule.groups],
+        "pools": [[p.name, p.size] for p in schedule.pools],
+        "votes": [[list(v.names), v.group, _place(v.place)] for v in schedule.votes],
         "events": [[e.name, e.depth] for e in schedule.events],
         "phases": [
             {
@@ -43,6 +50,8 @@ def to_json(schedule: Schedule) -> str:
                 "capture": p.capture,
                 "arguments": [[a.name, a.buffer, a.kind, a.rounds_back] for a in p.arguments],
                 "place": _place(p.place),
+                "attributes": list(p.attributes),
+                "collective": p.collective and [p.collective.kind, p.collective.group],
             }
             for p in schedule.phases
         ],
@@ -53,12 +62,15 @@ def to_json(schedule: Schedule) -> str:
                 "phases": list(c.phases),
                 "copied_in": [list(taken) for taken in c.copied_in],
                 "place": _place(c.place),
+                "pool": c.pool,
+                "program": [_instruction(i) for i in c.program],
             }
             for c in schedule.captures
         ],
         "buckets": [
             {
                 "sizes": [list(size) for size in b.sizes],
+                "route": [list(value) for value in b.route],
                 "program": b.program,
                 "shapes": [None if s is None else list(s) for s in b.shapes],
                 "regions": [[_region(r) for r in regions] for regions in b.regions],
@@ -74,6 +86,7 @@ def to_json(schedule: Schedule) -> str:
         "variant": schedule.variant,
         "compiler": schedule.compiler,
         "source": [schedule.source.name, schedule.source.sha256],
+        "used": [[used.name, used.sha256] for used in schedule.used],
         "target": [schedule.target.name, schedule.target.sha256],
         "settings": [list(pair) for pair in schedule.settings],
         "environment": [list(pair) for pair in schedule.environment],
@@ -106,7 +119,9 @@ def _table(rows: list[Any], indent: str = "    ") -> str:
 
 
 def _place(place: Place | None) -> list[int] | None:
-    return None if place is None else [place.line, place.column, place.length]
+    if place is None:
+        return None
+    return [place.line, place.column, place.length, *([place.file] if place.file else [])]
 
 
 def _region(region: Region) -> list[Any] | None:

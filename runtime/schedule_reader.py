@@ -14,34 +14,47 @@ from typing import Any, NoReturn
 
 from plait.runtime.schedule import (
     HOST,
+    PHASE_OPS,
     VERSION,
     Argument,
     Axis,
     Bucket,
     Buffer,
     Capture,
+    Collective,
     Digest,
     Event,
+    Group,
     Instruction,
     Phase,
     Place,
+    Pool,
     Region,
     Schedule,
     Stream,
+    Vote,
 )
 from plait.runtime.schedule_json import FORMAT, digests_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
-INDEXED = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\])?\Z")
-EVENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\])?(\.loaded)?\Z")
+_WORD = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
+_INDEX = r"(\[[0-9]{1,9}\])?"
+PATH = re.compile(rf"({_WORD}\.){{0,64}}{_WORD}\Z")
+INDEXED = re.compile(rf"({_WORD}{_INDEX}\.){{0,64}}{_WORD}{_INDEX}\Z")
 DTYPES = frozenset(["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "opaque"])
 KINDS = frozenset({"reads", "updates", "writes"})
 MEMORIES = frozenset({"device", "host", "pinned"})
 STREAM_KINDS = frozenset({"host", "compute", "comm", "copy", "update"})
-OPS = frozenset({"run", "record", "wait", "load", "replay", "block"})
+OPS = PHASE_OPS | {"record", "wait", "load", "replay", "block", "vote"}
+INNER_OPS = frozenset({"run", "launch", "record", "wait", "external"})
+ATTRIBUTES = frozenset({"across_rows", "host_sync", "raw", "skip_idle"})
+COLLECTIVES = frozenset(
+    {"all_gather", "all_reduce", "all_to_all", "broadcast", "low_latency", "reduce_scatter"}
+)
 MOST_ENTRIES = 4_000_000
 MOST_ELEMENTS = 1 << 48
 MOST_COPIES = 64
+MOST_NESTED = 100
 MOST_CHARACTERS = 1 << 28
 
 
@@ -115,6 +128,13 @@ class _At:
             self.wrong("a text")
         return self.value
 
+    def line(self) -> str:
+        """A text that may stand in a message or a comment: it has no line end, nor anything unseen."""
+        text = self.text()
+        if not text.isprintable():
+            self.wrong("a text of one line")
+        return text
+
     def matching(self, pattern: re.Pattern[str]) -> str:
         if not isinstance(self.value, str) or not pattern.match(self.value):
             self.wrong("a name of letters, digits and _")
@@ -133,6 +153,11 @@ class _At:
             self.wrong("true or false")
         return self.value
 
+    def number(self) -> int | float:
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            self.wrong("a number")
+        return self.value
+
     def count(self, least: int = 0, most: int = MOST_ELEMENTS) -> int:
         if type(self.value) is not int or not least <= self.value <= most:
             self.wrong(f"a whole number from {least} to {most}")
@@ -141,8 +166,8 @@ class _At:
 
 def _schedule(at: _At) -> Schedule:
     names = (
-        "format version name variant compiler source target settings environment digests streams "
-        "buffers events phases captures buckets programs"
+        "format version name variant compiler source used target settings environment digests "
+        "streams buffers groups pools votes events phases captures buckets programs"
     )
     parts = dict(zip(names.split(), at.fields(*names.split()), strict=True))
     source, target = parts["source"], parts["target"]
@@ -156,7 +181,7 @@ def _schedule(at: _At) -> Schedule:
     return Schedule(
         name=parts["name"].name(),
         variant=parts["variant"].optional(_At.name),
-        compiler=parts["compiler"].text(),
+        compiler=parts["compiler"].line(),
         source=_read_digest(source),
         target=_read_digest(target),
         settings=parts["settings"].each(_read_setting),
@@ -168,12 +193,16 @@ def _schedule(at: _At) -> Schedule:
         captures=parts["captures"].each(_read_capture),
         programs=parts["programs"].each(lambda one: one.each(_read_instruction)),
         buckets=parts["buckets"].each(_read_bucket),
+        groups=parts["groups"].each(_read_group),
+        pools=parts["pools"].each(_read_pool),
+        votes=parts["votes"].each(_read_vote),
+        used=parts["used"].each(_read_digest),
     )
 
 
 def _read_digest(at: _At) -> Digest:
     name, sha256 = at.items(2)
-    return Digest(name.text(), sha256.matching(re.compile(r"[0-9a-f]{64}\Z")))
+    return Digest(name.line(), sha256.matching(re.compile(r"[0-9a-f]{64}\Z")))
 
 
 def _read_setting(at: _At) -> tuple[str, Any]:
@@ -181,59 +210,98 @@ def _read_setting(at: _At) -> tuple[str, Any]:
     return name.name(), _read_value(value)
 
 
-def _read_value(at: _At) -> Any:
-    if isinstance(at.value, list):
-        return [_read_value(item) for item in at.items()]
-    if not isinstance(at.value, bool | int | float | str):
-        at.wrong("a number, a text, true, false or a list of them")
+def _read_value(at: _At, depth: int = 0) -> Any:
+    if isinstance(at.value, list) and depth < MOST_NESTED:
+        return [_read_value(item, depth + 1) for item in at.items()]
+    if isinstance(at.value, str):
+        return at.line()
+    if not isinstance(at.value, bool | int | float):
+        at.wrong("a number, a text of one line, true, false or a list of them")
     return at.value
 
 
 def _read_variable(at: _At) -> tuple[str, str | None]:
     name, value = at.items(2)
-    return name.text(), value.optional(_At.text)
+    return name.line(), value.optional(_At.line)
 
 
 def _read_place(at: _At) -> Place:
-    return Place(*at.each(_At.count, 3))
+    return Place(*at.each(_At.count, 4 if isinstance(at.value, list) and len(at.value) > 3 else 3))
+
+
+def _read_group(at: _At) -> Group:
+    name, size, inside = at.items(3)
+    return Group(name.name(), size.optional(_At.count), inside.optional(_At.count))
+
+
+def _read_pool(at: _At) -> Pool:
+    name, size = at.items(2)
+    return Pool(name.name(), size.optional(_At.count))
+
+
+def _read_vote(at: _At) -> Vote:
+    names, group, place = at.items(3)
+    return Vote(names.each(_At.name), group.optional(_At.count), _read_place(place))
 
 
 def _read_stream(at: _At) -> Stream:
     name, kind, place = at.items(3)
-    return Stream(name.name(), kind.one_of(STREAM_KINDS), place.optional(_read_place))
+    return Stream(name.matching(PATH), kind.one_of(STREAM_KINDS), place.optional(_read_place))
 
 
 def _read_buffer(at: _At) -> Buffer:
-    fields = at.fields("name", "dtype", "memory", "carried", "static", "copies", "place")
-    name, dtype, memory, carried, static, copies, place = fields
+    name, dtype, memory, carried, static, copies, task, pad, pool, place = at.fields(
+        *["name", "dtype", "memory", "carried", "static", "copies", "task", "pad", "pool", "place"]
+    )
     return Buffer(
-        name.name(),
+        name.matching(INDEXED),
         dtype.one_of(DTYPES),
         memory.one_of(MEMORIES),
         carried.truth(),
         static.truth(),
         copies.count(1, MOST_COPIES),
         _read_place(place),
+        task.truth(),
+        pad.optional(_At.number),
+        pool.optional(_At.count),
     )
 
 
 def _read_event(at: _At) -> Event:
     name, depth = at.items(2)
-    return Event(name.matching(EVENT), depth.count(1, MOST_COPIES + 1))
+    return Event(name.matching(INDEXED), depth.count(1, MOST_COPIES + 1))
 
 
 def _read_phase(at: _At) -> Phase:
-    fields = at.fields("name", "body", "index", "stream", "capture", "arguments", "place")
-    name, body, index, stream, capture, arguments, place = fields
+    name, body, index, stream, capture, arguments, place, attributes, collective = at.fields(
+        *[
+            "name",
+            "body",
+            "index",
+            "stream",
+            "capture",
+            "arguments",
+            "place",
+            "attributes",
+            "collective",
+        ]
+    )
     return Phase(
         name.matching(INDEXED),
-        body.name(),
+        body.matching(PATH),
         index.optional(_At.count),
         stream.count(),
         capture.optional(_At.count),
         arguments.each(_read_argument),
         _read_place(place),
+        attributes.each(lambda one: one.one_of(ATTRIBUTES)),
+        collective.optional(_read_collective),
     )
+
+
+def _read_collective(at: _At) -> Collective:
+    kind, group = at.items(2)
+    return Collective(kind.one_of(COLLECTIVES), group.count())
 
 
 def _read_argument(at: _At) -> Argument:
@@ -244,8 +312,8 @@ def _read_argument(at: _At) -> Argument:
 
 
 def _read_capture(at: _At) -> Capture:
-    name, stream, phases, copied_in, place = at.fields(
-        "name", "stream", "phases", "copied_in", "place"
+    name, stream, phases, copied_in, place, pool, program = at.fields(
+        *["name", "stream", "phases", "copied_in", "place", "pool", "program"]
     )
     return Capture(
         name.matching(INDEXED),
@@ -253,6 +321,8 @@ def _read_capture(at: _At) -> Capture:
         phases.each(_At.count),
         copied_in.each(_read_taken),
         _read_place(place),
+        program.each(lambda one: _read_instruction(one, INNER_OPS)),
+        pool.optional(_At.count),
     )
 
 
@@ -261,10 +331,10 @@ def _read_taken(at: _At) -> tuple[int, int]:
     return buffer.count(), rounds_back.count(0, MOST_COPIES)
 
 
-def _read_instruction(at: _At) -> Instruction:
+def _read_instruction(at: _At, ops: frozenset[str] = OPS) -> Instruction:
     op, of, on, rounds_back, place = at.items(5)
     return Instruction(
-        op.one_of(OPS),
+        op.one_of(ops),
         of.count(),
         on.count(),
         rounds_back.count(0, MOST_COPIES),
@@ -273,15 +343,16 @@ def _read_instruction(at: _At) -> Instruction:
 
 
 def _read_bucket(at: _At) -> Bucket:
-    sizes, program, shapes, regions, rows = at.fields(
-        "sizes", "program", "shapes", "regions", "rows"
+    sizes, route, program, shapes, regions, rows = at.fields(
+        "sizes", "route", "program", "shapes", "regions", "rows"
     )
     return Bucket(
         sizes.each(_read_size),
         program.count(),
         shapes.each(lambda one: one.optional(_read_shape)),
         regions.each(lambda one: one.each(_read_region)),
-        rows.each(lambda one: one.count(1)),
+        rows.each(_At.count),
+        route.each(_read_setting),
     )
 
 
@@ -321,6 +392,8 @@ class _Check:
     def all(self) -> None:
         self.streams()
         self.unique()
+        self.places()
+        self.memory()
         self.phases()
         self.captures()
         for number, program in enumerate(self.schedule.programs):
@@ -344,12 +417,34 @@ class _Check:
                 self.fail(f"streams[{number}]", "only stream 0 is the host")
 
     def unique(self) -> None:
-        for table in ("streams", "buffers", "phases", "captures"):
+        for table in ("streams", "groups", "pools"):
             first: dict[str, int] = {}
             for number, entry in enumerate(getattr(self.schedule, table)):
                 if first.setdefault(entry.name, number) != number:
                     other = f"{table}[{first[entry.name]}]"
                     self.fail(f"{table}[{number}]", f"has the name of {other}")
+
+    def places(self) -> None:
+        schedule = self.schedule
+        entries = [*schedule.buffers, *schedule.phases, *schedule.captures, *schedule.votes]
+        entries += [one for one in schedule.streams if one.place]
+        instructions = [one for program in schedule.programs for one in program]
+        instructions += [one for capture in schedule.captures for one in capture.program]
+        entries += [one for one in instructions if one.place]
+        for entry in entries:
+            if entry.place and entry.place.file > len(schedule.used):
+                self.fail("used", f"has no file {entry.place.file}, which a place names")
+
+    def memory(self) -> None:
+        for number, buffer in enumerate(self.schedule.buffers):
+            if buffer.pool is not None:
+                self.number(f"buffers[{number}].pool", buffer.pool, "pools")
+        for number, group in enumerate(self.schedule.groups):
+            if group.inside is not None:
+                self.number(f"groups[{number}]", group.inside, "groups")
+        for number, vote in enumerate(self.schedule.votes):
+            if vote.group is not None:
+                self.number(f"votes[{number}]", vote.group, "groups")
 
     def phases(self) -> None:
         captures = enumerate(self.schedule.captures)
@@ -357,9 +452,12 @@ class _Check:
         for number, phase in enumerate(self.schedule.phases):
             where = f"phases[{number}]"
             self.number(f"{where}.stream", phase.stream, "streams")
-            named = phase.body if phase.index is None else f"{phase.body}[{phase.index}]"
-            if named != phase.name:
-                self.fail(where, f"is named {phase.name}, but its body and index say {named}")
+            if re.sub(r"\[[0-9]+\]", "", phase.name) != phase.body:
+                self.fail(where, f"is named {phase.name}, but its body is {phase.body}")
+            if phase.name.endswith("]") and not phase.name.endswith(f"[{phase.index}]"):
+                self.fail(where, f"is named {phase.name}, but its index is {phase.index}")
+            if phase.collective is not None:
+                self.number(f"{where}.collective", phase.collective.group, "groups")
             seen = set()
             for place, argument in enumerate(phase.arguments):
                 self.number(f"{where}.arguments[{place}]", argument.buffer, "buffers")
@@ -383,25 +481,51 @@ class _Check:
                     self.fail(f"{where}.phases", f"lists phase {phase}, which is not in it")
             for buffer, _ in capture.copied_in:
                 self.number(f"{where}.copied_in", buffer, "buffers")
+            if capture.pool is not None:
+                self.number(f"{where}.pool", capture.pool, "pools")
+            self.inner_program(f"{where}.program", number, capture)
+
+    def inner_program(self, where: str, number: int, capture: Capture) -> None:
+        """That a capture issues its phases, in their order, and waits for what it has recorded."""
+        issued = tuple(one.of for one in capture.program if one.op in PHASE_OPS)
+        if issued != capture.phases:
+            self.fail(where, "does not issue the phases of the capture in their order")
+        recorded: set[int] = set()
+        for place, one in enumerate(capture.program):
+            at = f"{where}[{place}]"
+            self.number(at, one.on, "streams")
+            if one.on == HOST:
+                self.fail(at, "is on the host")
+            if one.op in PHASE_OPS and self.schedule.phases[one.of].stream != one.on:
+                self.fail(at, "runs a phase on another stream than its own")
+            elif one.op == "external":
+                self.number(at, one.of, "events")
+            elif one.op == "record":
+                recorded.add(one.of)
+            elif one.op == "wait" and one.of not in recorded:
+                self.fail(at, "waits for an event that is recorded only later")
 
     def program(self, where: str, program: tuple[Instruction, ...]) -> None:
-        tables = {"run": "phases", "load": "captures", "replay": "captures"}
+        tables = dict.fromkeys(PHASE_OPS, "phases")
+        tables |= {"load": "captures", "replay": "captures", "vote": "votes"}
         recorded: set[int] = set()
         for place, one in enumerate(program):
             at = f"{where}[{place}]"
             self.number(at, one.of, tables.get(one.op, "events"))
             self.number(at, one.on, "streams")
-            if one.op == "run":
+            if one.op in PHASE_OPS:
                 phase = self.schedule.phases[one.of]
                 if phase.stream != one.on or phase.capture is not None:
                     self.fail(at, f"runs {phase.name} where it does not belong")
             elif one.op in ("load", "replay"):
                 if self.schedule.captures[one.of].stream != one.on:
                     self.fail(at, "replays a capture on another stream than its own")
-            elif (one.op == "block") != (one.on == HOST):
+            elif (one.op in ("block", "vote")) != (one.on == HOST):
                 self.fail(at, f"is a {one.op} on {self.schedule.streams[one.on].name}")
             elif one.op == "record":
                 recorded.add(one.of)
+            elif one.op == "vote":
+                continue
             elif one.rounds_back >= self.schedule.events[one.of].depth:
                 self.fail(at, "waits for an older record than is kept")
             elif one.rounds_back == 0 and one.of not in recorded:
@@ -423,16 +547,29 @@ class _Check:
                 if found != wanted:
                     self.fail(f"{where}.{field}", f"has {found} entries for {wanted} {table}")
             for buffer, shape in zip(schedule.buffers, bucket.shapes, strict=True):
-                if (shape is None) != buffer.opaque:
+                if shape is None and not buffer.opaque:
                     self.fail(f"{where}.shapes", f"{buffer.name} is {buffer.dtype}")
-            for phase, regions in zip(schedule.phases, bucket.regions, strict=True):
-                if len(regions) != len(phase.arguments):
-                    self.fail(f"{where}.regions", f"do not fit the arguments of {phase.name}")
-                for argument, region in zip(phase.arguments, regions, strict=True):
-                    shape = bucket.shapes[argument.buffer]
-                    if not _fits(region, shape):
-                        problem = f"{argument.name} of {phase.name} lies outside its buffer"
-                        self.fail(f"{where}.regions", problem)
+            self.parts(where, bucket)
+
+    def parts(self, where: str, bucket: Bucket) -> None:
+        """That what takes part in a bucket has its sizes there."""
+        schedule = self.schedule
+        program = schedule.program_of(bucket)
+        replayed = {one.of for one in program if one.op == "replay"}
+        phases = {one.of for one in program if one.op in PHASE_OPS}
+        for capture in replayed:
+            phases |= set(schedule.captures[capture].phases)
+            if bucket.rows[capture] < 1:
+                self.fail(f"{where}.rows", f"has no rows for {schedule.captures[capture].name}")
+        for number in phases:
+            phase, regions = schedule.phases[number], bucket.regions[number]
+            if len(regions) != len(phase.arguments):
+                self.fail(f"{where}.regions", f"do not fit the arguments of {phase.name}")
+            for argument, region in zip(phase.arguments, regions, strict=True):
+                shape = bucket.shapes[argument.buffer]
+                if shape == () or not _fits(region, shape):
+                    problem = f"{argument.name} of {phase.name} lies outside its buffer"
+                    self.fail(f"{where}.regions", problem)
 
 
 def _fits(region: Region, shape: tuple[int, ...] | None) -> bool:

@@ -67,7 +67,7 @@ def proven() -> Callable[..., Order]:
 
     def prove_text(text: str | Source, **asked) -> Order:
         source = text if isinstance(text, Source) else Source("test.spec", text)
-        return prove(source, Asked(**asked)).orders[-1]
+        return prove(source, Asked(**asked)).widest
 
     return prove_text
 

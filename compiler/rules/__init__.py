@@ -7,9 +7,9 @@ A rule module has a `RULE` that says what it refuses and why, with a bad and a m
 from __future__ import annotations
 
 from plait.compiler.rules import (
-    changed_input,
     host_in_capture,
     never_comes_back,
+    overlap,
     prev_not_kept,
     race,
     read_before_write,
@@ -19,11 +19,11 @@ from plait.compiler.rules.rule import Rule
 
 MODULES = (
     race,
+    overlap,
     read_before_write,
     prev_not_kept,
     never_comes_back,
     host_in_capture,
-    changed_input,
 )
 """Rules that judge a round by itself."""
 RULES: tuple[Rule, ...] = tuple(module.RULE for module in (*MODULES, too_many_streams))

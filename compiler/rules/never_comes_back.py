@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.round import HOST, Edge, Round
+from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic
 
@@ -44,34 +44,46 @@ pipeline p {
 
 
 def check(round: Round, found: Order) -> list[Diagnostic]:
-    diagnostics = []
-    forks: dict[int, Edge] = {}
-    for edge in round.edges:
-        if edge.word == "fork" and edge.target not in (HOST, round.origin(edge.source)):
-            forks[edge.target] = edge  # the last one: what it starts ends last
-    for stream, fork in forks.items():
-        first_round = [moment for moment in found.queues[stream] if moment.round == 0]
-        if not first_round or _awaited(found, stream, first_round[-1].index):
-            continue
-        last = round.item_name(first_round[-1].item)
-        name = round.stream_name(stream)
-        diagnostics.append(
-            Diagnostic(
-                RULE.code,
-                f"{name} is forked here and never comes back: nothing waits for `{last}`",
-                fork.span,
-                facts=(("stream", name), ("last phase", last)),
-                help=f"add `join {name} into STREAM` where the branch is needed, "
-                f"or `join prev {last} into host`",
-            )
-        )
-    return diagnostics
+    """A stream goes on in order, so whatever leaves it, in this round or the next, waits for all of it."""
+    forks: dict[tuple[int | None, int], Edge] = {}
+    left: set[tuple[int | None, int]] = set()
+    issued = {
+        (item.capture, item.stream): item.name for item in round.items if isinstance(item, Phase)
+    }
+    inside = None
+    for item in round.items:
+        if isinstance(item, Open):
+            inside = item.capture
+        elif isinstance(item, Close):
+            inside = None
+        elif isinstance(item, Edge):
+            origin = round.origin(item.source)
+            if item.target != origin:
+                graph = inside
+                if item.source.kind == "phase":
+                    graph = round.phases[item.source.number].capture
+                left.add((graph, origin))
+                if item.word == "fork" and item.target != HOST:
+                    forks[inside, item.target] = item  # the last one: what it starts ends last
+    return [
+        _diagnostic(round, branch, fork, issued[branch])
+        for branch, fork in forks.items()
+        if branch in issued and branch not in left
+    ]
 
 
-def _awaited(found: Order, stream: int, index: int) -> bool:
-    """Whether anything on another queue surely comes after that entry of the stream."""
-    return any(
-        queue[-1].known[stream] >= index
-        for coordinate, queue in enumerate(found.queues)
-        if coordinate != stream and queue
+def _diagnostic(round: Round, branch: tuple[int | None, int], fork: Edge, last: str) -> Diagnostic:
+    capture, stream = branch
+    name = round.stream_name(stream)
+    help = f"add `join {name} into STREAM` where the branch is needed, "
+    if capture is None:
+        help += f"or `join prev {last} into host`"
+    else:
+        help += f"before the brace of `{round.captures[capture].name}`"
+    return Diagnostic(
+        RULE.code,
+        f"{name} is forked here and never comes back: nothing waits for `{last}`",
+        fork.span,
+        facts=(("stream", name), ("last phase", last)),
+        help=help,
     )

@@ -110,7 +110,7 @@ def _message(race: Race, buffer: str, one: str, other: str) -> str:
 def _witness(found: Order, race: Race, buffer: str) -> tuple[str, ...]:
     """A run that shows it: what the later may begin after, and the earlier still running."""
     round, earlier, later = found.round, race.earlier, race.later
-    queue = round.stream_name(earlier.end.coordinate)
+    queue = found.queue_name(earlier.end.coordinate)
     index = later.begin[earlier.end.coordinate]
     behind = f"without waiting for {queue}"
     if index:

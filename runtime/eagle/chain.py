@@ -180,7 +180,7 @@ def rows_of(schedule: Schedule) -> int:
     """D, the rows verified a request. Raises BindError for a round that is not this one."""
     widths = {}
     for number, buffer in enumerate(schedule.buffers):
-        sizes = schedule.buckets[-1].shapes[number]
+        sizes = schedule.widest.shapes[number]
         if sizes is not None and len(sizes) == 2:
             widths[buffer.name] = (sizes[1], schedule.place_of(buffer.place))
     for name in ("tree", "draft_tokens", "candidate"):
@@ -213,7 +213,7 @@ def check_fits(schedule: Schedule, model: TinyModel, bodies: Mapping[str, object
     shape = model.shape
     wanted = {"hidden": shape.hidden, "rows_hidden": shape.hidden, "logits": shape.vocab}
     for number, buffer in enumerate(schedule.buffers):
-        sizes = schedule.buckets[-1].shapes[number]
+        sizes = schedule.widest.shapes[number]
         if buffer.name in wanted and (sizes is None or sizes[-1] != wanted[buffer.name]):
             found = "opaque" if sizes is None else f"{sizes[-1]} wide"
             raise BindError(

@@ -40,7 +40,7 @@ class Speculative:
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     ):
-        self.slots = dict(schedule.buckets[-1].sizes).get("bs", 1)
+        self.slots = dict(schedule.widest.sizes).get("bs", 1)
         self.rows = rows_of(schedule)
         self.waiting = list(reversed(requests))
         self.live: list[Request] = []

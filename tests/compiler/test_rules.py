@@ -110,17 +110,6 @@ error[PL501]: `look` runs on the host, so the capture `g` cannot hold it
    = capture: g
    = help: move it out of the braces, or split the capture around it
 """,
-    "PL502": """\
-error[PL502]: the capture `g` copies `x` in and changes it
- --> test.spec:7:36
-6 |   capture g on main rows 4 {
-  |           - the capture
-7 |     phase change on main { updates x }
-  |                                    ^
-   = buffer : x
-   = capture: g
-   = help: declare `x` static, or carried if it lives on
-""",
 }
 
 

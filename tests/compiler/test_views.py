@@ -36,7 +36,6 @@ round of eagle at bs = 8
    68        join prev publish into host
                out_tokens: publish (round r - 1) before commit
                accepted: publish (round r - 2) before accept
-               out_tokens: publish (round r - 2) before publish
    69  host  commit
 
 branches

@@ -9,9 +9,9 @@ from plait.compiler.conflicts import races
 from plait.compiler.elaborate import elaborate
 from plait.compiler.mend import tight
 from plait.compiler.order import order
-from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
+from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Vote
 from plait.dsl.diagnostic import Report
-from plait.dsl.parser import parse
+from plait.dsl.library import load_library
 from plait.dsl.settings import settings_for
 from plait.dsl.span import Source
 
@@ -113,6 +113,7 @@ def slow_order(round: Round, rounds: int) -> networkx.DiGraph:
                 elif start is not None:
                     waiting.setdefault(item.target, []).append(start)
                 continue
+            assert not isinstance(item, Vote)
             stream = item.stream if isinstance(item, Phase) else round.captures[item.capture].stream
             if stream == HOST:
                 follow(run, host, *waiting.pop(HOST, []))
@@ -148,9 +149,10 @@ def _named(round: Round, source, number: int) -> tuple | None:
 
 def elaborated(text: str) -> Round:
     """The one round of a text that has one bucket."""
-    file = parse(Source("random.spec", text))
-    report = Report()
-    (round,) = elaborate(file.pipelines[0], settings_for(file, file.pipelines[0]), report)
+    library = load_library(Source("random.spec", text))
+    file, report = library.file, Report()
+    settings = settings_for(file, file.pipelines[0])
+    (round,) = elaborate(file.pipelines[0], library, settings, report)
     assert not report.errors, report.errors
     return round
 

@@ -149,7 +149,7 @@ error[PL001]: '$' means nothing here
     "a statement outside": (
         "spec 1\nstream main\n",
         """\
-error[PL001]: found `stream` where `pipeline` or `variant` should stand
+error[PL001]: found `stream` where `module`, `pipeline`, `use` or `variant` should stand
  --> test.spec:2:1
 2 | stream main
   | ^^^^^^
@@ -168,7 +168,7 @@ error[PL003]: this file says spec 2; the language read here is 1
     "a round before the first": (
         "pipeline p { join prev 0 a into host }",
         """\
-error[PL004]: `prev` counts rounds from 1
+error[PL004]: `prev` counts whole rounds, from 1 to 64
  --> test.spec:1:19
 1 | pipeline p { join prev 0 a into host }
   |                   ^^^^^^

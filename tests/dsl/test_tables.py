@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.dsl.parser import _Build
+from plait.dsl.build import Build
 from plait.dsl.tables import cache_folder, load_parser
 
 FILE = "pipeline p { stream a }"
@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def parses() -> bool:
-    return load_parser(_Build()).parse(FILE, start="file").pipelines[0].name.text == "p"
+    return load_parser(Build()).parse(FILE, start="file").pipelines[0].name.text == "p"
 
 
 def test_tables_are_kept_and_used_again(home: Path) -> None:

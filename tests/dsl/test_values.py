@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plait.dsl.build import LARGEST
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.parser import parse_expression
 from plait.dsl.span import Source
-from plait.dsl.values import LARGEST, evaluate, written
+from plait.dsl.values import evaluate, written
 
 SCOPE = {"n": 3, "yes": True, "sizes": [1, 2, 4], "mode": "verify", "half": 0.5}
 

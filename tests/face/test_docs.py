@@ -37,7 +37,7 @@ def test_the_readme_shows_what_the_compiler_draws(root: Path, eagle, compiled) -
     """The picture and the refusal in the README are the real output."""
     text = read(root, "README.md")
     schedule = compiled(eagle)
-    assert f"```mermaid\n{mermaid(schedule, schedule.buckets[-1])}```" in text
+    assert f"```mermaid\n{mermaid(schedule, schedule.widest)}```" in text
 
 
 def test_the_readme_shows_a_real_refusal(root: Path, eagle, findings, shown) -> None:

@@ -19,7 +19,13 @@ ROUNDS = 6
 def lowered(round: Round) -> Schedule:
     digest = Digest("random.spec", "0" * 64)
     return lower(
-        [order(round)], variant=None, compiler="test", source=digest, target=digest, environment={}
+        [order(round)],
+        variant=None,
+        compiler="test",
+        sources=[],
+        digests=[digest],
+        target=digest,
+        environment={},
     )
 
 

@@ -37,18 +37,18 @@ HOSTILE = "x); import os; os.system('true')  #"
 
 FAULTS = [
     ("format", "other", 'is not a schedule: it has no "format": "plait schedule"'),
-    ("version", 2, "version: is 2; this Plait reads version 1"),
+    ("version", 1, "version: is 1; this Plait reads version 2"),
     ("name", HOSTILE, "name: should be a name of letters, digits and _"),
     ("buffers.0.name", HOSTILE, "buffers[0].name: should be a name of letters, digits and _"),
     ("buffers.0.dtype", "i65", "buffers[0].dtype: should be one of"),
     ("buffers.0.copies", 0, "buffers[0].copies: should be a whole number from 1 to 64, not 0"),
     ("buffers.0.carried", 1, "buffers[0].carried: should be true or false, not 1"),
-    ("buffers.1.name", "seq_lens", "buffers[1]: has the name of buffers[0]"),
+    ("streams.1.0", "plan", "streams[2]: has the name of streams[1]"),
     ("phases.0.arguments.0.0", "a\nb", "phases[0].arguments[0][0]: should be a name"),
     ("phases.0.arguments.0.1", 99, "phases[0].arguments[0]: is 99, but there are 14 buffers"),
     ("phases.0.arguments.1.0", "candidate", "phases[0].arguments[1]: repeats candidate"),
     ("phases.0.stream", 9, "phases[0].stream: is 9, but there are 4 streams"),
-    ("phases.1.index", 7, "phases[1]: is named nextn[1], but its body and index say nextn[7]"),
+    ("phases.1.index", 7, "phases[1]: is named nextn[1], but its index is 7"),
     ("phases.0.capture", 1, "phases[0].capture: does not list this phase"),
     ("captures.0.stream", 0, "captures[0]: needs a device stream and at least one phase"),
     ("captures.0.phases", [3], "phases[0].capture: does not list this phase"),
@@ -65,10 +65,14 @@ FAULTS = [
     ("buckets.0.shapes.0", [1 << 40, 1 << 40], "buckets[0].shapes[0]: should be at most"),
     ("buckets.0.shapes.0", None, "buckets[0].shapes: seq_lens is i64"),
     ("buckets.0.regions.0.1", [None, 5], "draft_tokens of first lies outside its buffer"),
-    ("buckets.0.rows.0", -1, "buckets[0].rows[0]: should be a whole number from 1"),
+    ("buckets.0.rows.0", 0, "buckets[0].rows: has no rows for draft"),
     ("buckets", [], "buckets: should have at least one entry"),
     ("phases.0", {"name": "first"}, "phases[0]: should be an object with name, body"),
-    ("settings.0", ["num_steps", {}], "settings[0][1]: should be a number, a text, true, false"),
+    (
+        "settings.0",
+        ["num_steps", {}],
+        "settings[0][1]: should be a number, a text of one line, true, false",
+    ),
 ]
 
 

@@ -65,7 +65,7 @@ def _text(options: argparse.Namespace) -> str:
         from plait.runtime.program import standalone_text
 
         return standalone_text(schedule)
-    bucket = _bucket(schedule, options.bucket) if options.bucket else schedule.buckets[-1]
+    bucket = _bucket(schedule, options.bucket) if options.bucket else schedule.widest
     if options.emit == "mermaid":
         from plait.compiler.emit.mermaid import mermaid
 

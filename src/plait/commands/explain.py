@@ -59,7 +59,7 @@ def _skeleton(options: argparse.Namespace) -> Skeleton:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
-    return skeleton(proven.orders[-1])
+    return skeleton(proven.widest)
 
 
 def _rule(code: str) -> str:
