@@ -78,7 +78,11 @@ def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
     assert " ".join(sorted(RESERVED)) in " ".join(text.split())
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("language", "embedding", "architecture"))]
+PAGES = [
+    "README.md",
+    "editors/README.md",
+    *(f"docs/{name}.md" for name in ("language", "embedding", "architecture")),
+]
 
 
 @pytest.mark.parametrize("name", PAGES)
