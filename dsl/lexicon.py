@@ -26,7 +26,7 @@ _GO_ON = frozenset(["on", "in", "and", "or", "not", "true", "false"])
 """Reserved words that can stand in the middle of a declaration's line."""
 
 UNITS = ("ns", "us", "ms", "KiB", "MiB", "GiB")
-DTYPES = ("opaque", "bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 STREAM_KINDS = ("compute", "comm", "copy", "update")
 COLLECTIVES = (
     "all_reduce",
@@ -87,10 +87,10 @@ def _named(words: str, kind: str) -> Rule:
     return Rule(rf"\b({_any(introducers)}){_GAP}({_NAME})", (word_kind, "", kind))
 
 
-def _typed(word: str, types: Iterable[str]) -> Rule:
-    """A word, the name that it gives, and behind a colon what sort of thing that is."""
-    named = _named(word, "thing")
-    sort = rf"(?:{_SPACE}(:){_SPACE}({_any(types)})\b)?"
+def _stream() -> Rule:
+    """A stream, its name, and perhaps its class behind a colon."""
+    named = _named("stream", "thing")
+    sort = rf"(?:{_SPACE}(:){_SPACE}({_any(STREAM_KINDS)})\b)?"
     return Rule(named.pattern + sort, (*named.kinds, "", "punctuation", "", "type"))
 
 
@@ -104,7 +104,7 @@ PLAIN = (
     _named("capture", "leaf"),
     _named("param flag dim guard group pool", "thing"),
     _named("for set", "thing"),
-    _typed("stream", STREAM_KINDS),
+    _stream(),
     Rule(rf"\b(collective){_GAP}({_any(COLLECTIVES)})\b", ("clause", "", "type")),
     *(
         _words((word for word in RESERVED if word_class(word) == kind), kind)
@@ -112,6 +112,7 @@ PLAIN = (
     ),
     Rule(rf"(?<=[A-Za-z0-9_\]]\.)({_any(MEMBERS)})\b", ("builtin",)),
     Rule(rf"\b({_any(FUNCTIONS)})(?=[ \t]*\()", ("function",)),
+    _words(DTYPES, "type"),
     _words(["host"], "builtin"),
     Rule(r"(_)\b", ("operator",)),
     Rule(r"([A-Za-z_][A-Za-z0-9_]*)", ("name",)),
@@ -125,8 +126,8 @@ _END = rf"(?=[{{}}(),]|\b(?:{_any(RESERVED - _GO_ON)})\b)"
 REGIONS = (
     Region(
         "buffer",
-        _typed("buffer", DTYPES),
-        ("brackets", _words(BUFFER_ATTRIBUTES, "attribute")),
+        _named("buffer", "thing"),
+        ("brackets", _words(["opaque"], "type"), _words(BUFFER_ATTRIBUTES, "attribute")),
         _END,
     ),
     Region(
