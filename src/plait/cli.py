@@ -22,6 +22,7 @@ VERBS = {
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",
     "diff": "compare two schedules",
+    "new": "write a spec to start from, and the program that runs it",
 }
 
 

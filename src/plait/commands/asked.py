@@ -135,8 +135,11 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
         raise Refused(str(error)) from None
 
 
-def write_whole(path: str, text: str) -> None:
-    """Writes a file whole or not at all. Raises OSError, which names the path."""
+def write_whole(path: str, text: str, *, over: bool = True) -> None:
+    """Writes a file whole or not at all, over an old one unless told not to.
+
+    Raises OSError, which names the path.
+    """
     import tempfile
 
     target = Path(path)
@@ -149,10 +152,11 @@ def write_whole(path: str, text: str) -> None:
         raise OSError(error.errno, error.strerror, path) from None
     try:
         os.chmod(file.name, 0o666 & ~_umask())
-        os.replace(file.name, target)
+        (os.replace if over else os.link)(file.name, target)  # a link is never made over a file
     except OSError as error:
-        os.unlink(file.name)
         raise OSError(error.errno, error.strerror, path) from None
+    finally:
+        Path(file.name).unlink(missing_ok=True)
 
 
 def _umask() -> int:
