@@ -13,8 +13,10 @@ from plait.compiler.check import check
 from plait.compiler.elaborate import elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
+from plait.compiler.rules import NOTES, meanings
 from plait.compiler.target import load_target
 from plait.dsl import syntax
+from plait.dsl.allow import Allows
 from plait.dsl.diagnostic import Diagnostic, Report
 from plait.dsl.parser import MAX_CHARACTERS, parse
 from plait.dsl.settings import choose_pipeline, settings_for, variants_of
@@ -47,7 +49,6 @@ class Proven:
     orders: list[Order]
     """Of every bucket, smallest first."""
     environment: dict[str, str | None]
-    notes: list[Diagnostic]
 
 
 def read_source(path: str | PathLike[str]) -> Source:
@@ -79,8 +80,9 @@ class Judged:
 def prove_all(source: Source, asked: Asked) -> list[Judged]:
     """The findings in every pipeline, at its default settings and in each variant, or in those asked for.
 
-    What several of them show is reported once, by the first. Raises SpecError and TargetError as
-    `prove` does, for what keeps the text from being judged at all.
+    What several of them show is reported once, by the first. A pipeline without errors is looked through
+    for notes, which comments of the text may silence. Raises SpecError and TargetError as `prove` does,
+    for what keeps the text from being judged at all.
     """
     file = parse(source)
     pipelines = list(file.pipelines)
@@ -89,12 +91,14 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     judged = []
     seen: set[tuple] = set()
     for pipeline in pipelines:
+        orders: list[Order] = []
+        first = len(judged)
         variants: list[str | None] = [asked.variant]
         if asked.variant is None:
             variants += [variant.name.text for variant in variants_of(file, pipeline)]
         for variant in variants:
             report = Report()
-            _findings(file, pipeline, replace(asked, variant=variant), report)
+            orders += _findings(file, pipeline, replace(asked, variant=variant), report)[0]
             new = []
             for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
                 key = (diagnostic.code, diagnostic.span, diagnostic.message)
@@ -106,7 +110,23 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
             if len(pipelines) == 1:
                 label = variant or "default"
             judged.append(Judged(label, name, variant, new))
-    return judged
+        if not any(one.findings for one in judged[first:]):
+            judged[first].findings.extend(note for rule in NOTES for note in rule.check(orders))
+    whole = asked.pipeline is None and asked.variant is None and not asked.settings
+    return _answered(judged, Allows(source, meanings()), whole)
+
+
+def _answered(judged: list[Judged], allows: Allows, whole: bool) -> list[Judged]:
+    """What no comment silences, and what is wrong with the comments.
+
+    Only where all of a file was judged as it is written, and is sound, are those that silenced nothing
+    known to be of no use.
+    """
+    first, *rest = [replace(one, findings=allows.left(one.findings)) for one in judged]
+    errors = any(d.severity == "error" for one in judged for d in one.findings)
+    more = allows.mistakes + (allows.unused() if whole and not errors else [])
+    found = sorted([*first.findings, *more], key=lambda d: d.place)
+    return [replace(first, findings=found), *rest]
 
 
 def compile_source(source: Source, asked: Asked) -> Schedule:
@@ -129,8 +149,9 @@ def _prove(source: Source, file: syntax.File, asked: Asked) -> Proven:
     report = Report()
     pipeline = choose_pipeline(file, asked.pipeline, asked.variant)
     orders, environment = _findings(file, pipeline, asked, report)
+    report.diagnostics += Allows(source, meanings()).mistakes
     report.stop_on_errors()
-    return Proven(source, orders, environment, report.diagnostics)
+    return Proven(source, orders, environment)
 
 
 def _findings(
