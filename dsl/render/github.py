@@ -21,8 +21,8 @@ def command(finding: Finding) -> str:
     lines = [diagnostic.message if file is not None else f"{diagnostic.span}: {diagnostic.message}"]
     lines += [f"help: {diagnostic.help}"] if diagnostic.help else []
     lines += [f"fix: {diagnostic.fix.title}"] if diagnostic.fix else []
-    text = "\n".join(map(printable, lines))
-    return f"::{COMMANDS[diagnostic.severity]} {shown}::{_escaped(text)}"
+    text = _escaped("\n".join(lines))
+    return printable(f"::{COMMANDS[diagnostic.severity]} {shown}::{text}")
 
 
 def _columns(span: Span) -> dict[str, str]:
