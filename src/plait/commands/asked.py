@@ -135,20 +135,25 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
         raise Refused(str(error)) from None
 
 
-def write_whole(path: str, text: str) -> None:
-    """Writes a file whole or not at all. Raises OSError, which names the path."""
+def write_whole(path: str, text: str, mode: int | None = None) -> None:
+    """Writes a file whole or not at all, with a mode or that of a new file. Raises OSError with the path."""
     import tempfile
 
     target = Path(path)
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+            "w",
+            encoding="utf-8",
+            newline="",
+            dir=target.parent,
+            prefix=f".{target.name}.",
+            delete=False,
         ) as file:
             file.write(text)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
     try:
-        os.chmod(file.name, 0o666 & ~_umask())
+        os.chmod(file.name, 0o666 & ~_umask() if mode is None else mode)
         os.replace(file.name, target)
     except OSError as error:
         os.unlink(file.name)

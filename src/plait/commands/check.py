@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, asked_for, spec_source, split_variant
 from plait.dsl.render.formats import FORMATS
-from plait.exit import FINE, WRONG_INPUT, Refused
+from plait.exit import DIFFERS, FINE, WRONG_INPUT, Refused
 
 if TYPE_CHECKING:
     from plait.dsl.render.finding import Finding
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Prove specs at their default settings and in every variant. "
-    "Exit 0 when no rule finds an error, 2 otherwise; notes change nothing."
+    "Exit 0 when no rule finds an error, 2 otherwise; notes change nothing. With --fix, "
+    "what is left is reported; with --diff beside it, exit 1 when a fix is to be made."
 )
 
 
@@ -31,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="json",
         help="the same as --format json",
     )
+    parser.add_argument("--fix", action="store_true", help="first write in what findings offer")
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="with --fix: show what it would write, and write nothing",
+    )
     add_spec_arguments(parser)
 
 
@@ -40,32 +47,50 @@ def run(options: argparse.Namespace) -> int:
     from plait.dsl.render.finding import Checked
     from plait.dsl.render.printable import printable
 
+    if options.diff and not options.fix:
+        raise Refused("--diff shows what --fix would write: give both")
+    if options.diff and options.format != "terminal":
+        raise Refused(f"--diff writes a diff to stdout, which --format {options.format} would tear")
     findings: list[Finding] = []
     sound = []
-    for path in options.spec:
-        found, names = _check(options, path)
+    differs = False
+    for asked in options.spec:
+        found, names, changed = _check(options, asked)
         findings += found
+        differs |= changed and options.diff
         if not any(finding.diagnostic.severity == "error" for finding in found):
             judged = f" ({', '.join(names)})" if len(names) > 1 else ""
-            sound.append(printable(f"{path}: sound{judged}"))
-    checked = Checked(findings, sound, meanings(), __version__)
-    FORMATS[options.format](checked, sys.stdout)
-    return WRONG_INPUT if checked.wrong else FINE
+            sound.append(printable(f"{asked}: sound{judged}"))
+    if options.diff:  # stdout is the diff; what the files would be is not what they are
+        checked, out = Checked(findings, [], meanings(), __version__), sys.stderr
+    else:
+        checked, out = Checked(findings, sound, meanings(), __version__), sys.stdout
+    FORMATS[options.format](checked, out)
+    if checked.wrong:
+        return WRONG_INPUT
+    return DIFFERS if differs else FINE
 
 
-def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list[str]]:
-    """Findings with the file and where each shows first, and the names of all that was judged."""
+def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list[str], bool]:
+    """Findings with the file and where each shows first, the names of all that was judged, whether
+    fixes were made."""
     from plait.compiler.compile import prove_all
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
     from plait.dsl.render.finding import Finding
 
     path, variant = split_variant(asked)
-    source = spec_source(path)
+    wanted = asked_for(options, variant)
+    given = source = spec_source(path)
     try:
-        judged = prove_all(source, asked_for(options, variant))
+        if options.fix:
+            from plait.commands.fixing import fixed
+
+            source = fixed(path, given, wanted, options.diff)
+        judged = prove_all(source, wanted)
     except SpecError as error:
-        return [Finding(path, source, diagnostic) for diagnostic in error.diagnostics], []
+        found = [Finding(path, source, diagnostic) for diagnostic in error.diagnostics]
+        return found, [], source is not given
     except TargetError as error:
         raise Refused(str(error)) from None
     found = [
@@ -73,4 +98,4 @@ def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list
         for one in judged
         for diagnostic in one.findings
     ]
-    return found, [one.name for one in judged]
+    return found, [one.name for one in judged], source is not given
