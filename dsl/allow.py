@@ -16,6 +16,8 @@ from plait.dsl.span import Source, Span
 from plait.dsl.suggest import did_you_mean
 
 UNUSED = "PL902"
+MOST_MISTAKES = 100
+"""Of a text; what stands behind them is not read."""
 _TEXT_OR_COMMENT = re.compile(r'"[^"\n]*"|#[^\n]*')  # as in the grammar: a `#` in a text is none
 _ALLOW = re.compile(r"#\s*allow\s+(PL[0-9]\w*)\s*(?::(.*))?", re.IGNORECASE)
 
@@ -35,11 +37,14 @@ class Allows:
     def __init__(self, source: Source, codes: Collection[str]):
         """`codes` are those there are."""
         self.mistakes: list[Diagnostic] = []
-        self.good: list[Allow] = []
+        self.good: dict[tuple[str, int], list[Allow]] = {}
+        """By the code and the line they speak for."""
         self.used: set[Allow] = set()
         for one in _written(source):
+            if len(self.mistakes) == MOST_MISTAKES:
+                break
             if (mistake := _mistake(one, codes)) is None:
-                self.good.append(one)
+                self.good.setdefault((one.code, one.line), []).append(one)
             else:
                 self.mistakes.append(mistake)
 
@@ -47,8 +52,7 @@ class Allows:
         """Those that no comment silences."""
         left = []
         for diagnostic in diagnostics:
-            key = (diagnostic.code, diagnostic.span.line)
-            answers = [one for one in self.good if (one.code, one.line) == key]
+            answers = self.good.get((diagnostic.code, diagnostic.span.line), [])
             self.used.update(answers)
             if not answers:
                 left.append(diagnostic)
@@ -60,7 +64,7 @@ class Allows:
         return of_rules + [_unused(one) for one in self._idle() if one.code == UNUSED]
 
     def _idle(self) -> list[Allow]:
-        return [one for one in self.good if one not in self.used]
+        return [one for alike in self.good.values() for one in alike if one not in self.used]
 
 
 def _written(source: Source) -> Iterable[Allow]:
