@@ -1,4 +1,4 @@
-"""What every run of pytest here obeys: what is collected, and which tests may be skipped."""
+"""What every run of pytest here obeys: what is collected, which tests may be skipped, an option."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import pytest
 collect_ignore = ["compiler", "dsl", "runtime"]
 
 SKIPS = Path(__file__).parent / "tests" / "skips.txt"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help = "write tests/golden/*.txt as the messages read now"
+    parser.addoption("--update-golden", action="store_true", help=help)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -14,15 +14,7 @@ from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Measure, evaluate, kind, truth, whole
-
-COLLECTIVES = (
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "broadcast",
-    "low_latency",
-    "reduce_scatter",
-)
+from plait.dsl.words import COLLECTIVES
 
 
 @dataclass

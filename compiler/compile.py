@@ -13,8 +13,10 @@ from plait.compiler.check import check
 from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
+from plait.compiler.rules import NOTES, meanings
 from plait.compiler.target import load_target
 from plait.dsl import syntax
+from plait.dsl.allow import Allows
 from plait.dsl.diagnostic import Diagnostic, Report
 from plait.dsl.library import Library, load_library
 from plait.dsl.parser import MAX_CHARACTERS
@@ -51,7 +53,6 @@ class Proven:
     orders: list[Order]
     """Of every route, the smallest bucket first."""
     environment: dict[str, str | None]
-    notes: list[Diagnostic]
 
     @property
     def widest(self) -> Order:
@@ -95,8 +96,9 @@ class Judged:
 def prove_all(source: Source, asked: Asked) -> list[Judged]:
     """The findings in every pipeline, at its default settings and in each variant, or in those asked for.
 
-    What several of them show is reported once, by the first. Raises SpecError and TargetError as
-    `prove` does, for what keeps the text from being judged at all.
+    What several of them show is reported once, by the first. A pipeline without errors is looked through
+    for notes, which comments of the text may silence. Raises SpecError and TargetError as `prove` does,
+    for what keeps the text from being judged at all.
     """
     library = load_library(source)
     file = library.file
@@ -106,12 +108,14 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     judged = []
     seen: set[tuple] = set()
     for pipeline in pipelines:
+        orders: list[Order] = []
+        first = len(judged)
         variants: list[str | None] = [asked.variant]
         if asked.variant is None:
             variants += [variant.name.text for variant in variants_of(file, pipeline)]
         for variant in variants:
             report = Report()
-            _findings(library, pipeline, replace(asked, variant=variant), report)
+            orders += _findings(library, pipeline, replace(asked, variant=variant), report)[0]
             new = []
             for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
                 key = (diagnostic.code, diagnostic.span, diagnostic.message)
@@ -123,7 +127,23 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
             if len(pipelines) == 1:
                 label = variant or "default"
             judged.append(Judged(label, name, variant, new))
-    return judged
+        if not any(one.findings for one in judged[first:]):
+            judged[first].findings.extend(note for rule in NOTES for note in rule.check(orders))
+    whole = asked.pipeline is None and asked.variant is None and not asked.settings
+    return _answered(judged, Allows(source, meanings()), whole)
+
+
+def _answered(judged: list[Judged], allows: Allows, whole: bool) -> list[Judged]:
+    """What no comment silences, and what is wrong with the comments.
+
+    Only where all of a file was judged as it is written, and is sound, are those that silenced nothing
+    known to be of no use.
+    """
+    first, *rest = [replace(one, findings=allows.left(one.findings)) for one in judged]
+    errors = any(d.severity == "error" for one in judged for d in one.findings)
+    more = allows.mistakes + (allows.unused() if whole and not errors else [])
+    found = sorted([*first.findings, *more], key=lambda d: d.place)
+    return [replace(first, findings=found), *rest]
 
 
 def compile_source(source: Source, asked: Asked) -> Schedule:
@@ -151,8 +171,9 @@ def _prove(library: Library, asked: Asked) -> Proven:
     report = Report()
     pipeline = choose_pipeline(library.file, asked.pipeline, asked.variant)
     orders, environment = _findings(library, pipeline, asked, report)
+    report.diagnostics += Allows(library.file.span.source, meanings()).mistakes
     report.stop_on_errors()
-    return Proven(library.sources, orders, environment, report.diagnostics)
+    return Proven(library.sources, orders, environment)
 
 
 def _findings(

@@ -15,10 +15,8 @@ from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Dtype, truth, whole
-from plait.dsl.words import DTYPES
+from plait.dsl.words import BUFFER_ATTRIBUTES, DTYPES, STREAM_KINDS
 
-STREAM_KINDS = ("compute", "comm", "copy", "update")
-ATTRIBUTES = ("carried", "copies", "pad", "scratch", "static", "task")
 NUMBERED = ("copies", "pad")
 PLACES = ("host", "pinned")
 MOST_COPIES = 64
@@ -132,8 +130,8 @@ def _with(buffer: Buffer, attribute: syntax.Attribute, scope: Scope) -> Buffer:
             known = did_you_mean(place.text, PLACES)
             _fail("PL107", f"a buffer lies on {' or '.join(PLACES)} memory", place.span, known)
         return replace(buffer, place=place.text)
-    if name not in ATTRIBUTES:
-        known = did_you_mean(name, ATTRIBUTES)
+    if name not in BUFFER_ATTRIBUTES:
+        known = did_you_mean(name, BUFFER_ATTRIBUTES)
         _fail("PL107", f"`{name}` is not an attribute of a buffer", attribute.span, known)
     if (name in NUMBERED) != (number is not None):
         help = f"write `{name} {'2' if name == 'copies' else '0'}`" if name in NUMBERED else ""

@@ -37,12 +37,12 @@ from plait.dsl.settings import Settings
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import BROKEN, Silenced, Value, evaluate, truth, whole
+from plait.dsl.words import PHASE_ATTRIBUTES
 
 MOST_PHASES = 1_000_000
 STEPS_PER_PHASE = 4
 """Statements that may be expanded for each phase of the limit: loops around nothing end too."""
 MOST_CALLS = 64
-PHASE_ATTRIBUTES = ("across_rows", "host_sync", "raw", "skip_idle")
 PIPELINE_ONLY = syntax.Flag | syntax.Dim | syntax.Guard | syntax.Group | syntax.Pool
 DECLARATIONS = PIPELINE_ONLY | syntax.Param | syntax.Stream | syntax.Buffer
 

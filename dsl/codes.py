@@ -5,11 +5,14 @@ Rules of the round (`compiler/rules/`) document themselves; together the two tab
 
 from __future__ import annotations
 
+from plait.dsl.diagnostic import Severity
+
 CODES = {
     "PL001": "The text is not in the language: something else should stand here.",
     "PL002": "The text is too large (1,048,576 characters), or nested too deep (100).",
     "PL003": "The file says another version of the language than the one that reads it.",
     "PL004": "A number stands where a number of another sort should.",
+    "PL005": "An `# allow CODE: REASON` has no reason, or its code is unknown or an error's.",
     "PL101": "A name means nothing here: it is not declared, or only further down.",
     "PL102": "A value is of another kind than is needed: a truth, a number, a text or a list.",
     "PL103": "Arithmetic has no result: a division by zero, an item that is not there, over 63 bits.",
@@ -36,4 +39,10 @@ CODES = {
     "PL601": "A size, an index or a region does not fit: zero, negative, or outside the shape.",
     "PL602": "The round has more routes than can be compiled (4,096).",
     "PL603": "The round has more phases than can be unrolled (1,000,000), or calls deeper than 64.",
+    "PL902": "An `# allow` silences nothing: the note it names is not found there.",
 }
+
+
+def severity_of(code: str) -> Severity:
+    """Notes are the family of 9, waste; everything else is an error."""
+    return "note" if code.startswith("PL9") else "error"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from plait.dsl.record import Record
 from plait.dsl.span import Source, Span
 
-Severity = Literal["error", "warning", "note"]
+Severity = Literal["error", "note"]
+"""A note changes no exit code, and may be silenced in the text (`dsl/allow.py`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,6 +57,12 @@ class Diagnostic(Record):
     fix: Fix | None = None
     because: tuple[Diagnostic, ...] = ()
     """Findings that follow from this one: mending it mends them."""
+
+    def with_following(self) -> Iterator[Diagnostic]:
+        """This one, then those that follow from it."""
+        yield self
+        for inner in self.because:
+            yield from inner.with_following()
 
     @property
     def place(self) -> tuple[str, int]:

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plait.dsl.words import RESERVED
+from plait.dsl.words import (
+    BUFFER_ATTRIBUTES,
+    COLLECTIVES,
+    DTYPES,
+    PHASE_ATTRIBUTES,
+    RESERVED,
+    STREAM_KINDS,
+    UNITS,
+)
 
 # Reserved words by class; those that nobody sorts are statements.
 _CLASSES = {
@@ -25,19 +33,6 @@ _CLASS = {word: kind for kind, words in _CLASSES.items() for word in words.split
 _GO_ON = frozenset(["on", "in", "and", "or", "not", "true", "false"])
 """Reserved words that can stand in the middle of a declaration's line."""
 
-UNITS = ("ns", "us", "ms", "KiB", "MiB", "GiB")
-DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
-STREAM_KINDS = ("compute", "comm", "copy", "update")
-COLLECTIVES = (
-    "all_reduce",
-    "all_gather",
-    "reduce_scatter",
-    "broadcast",
-    "all_to_all",
-    "low_latency",
-)
-BUFFER_ATTRIBUTES = ("carried", "copies", "static", "scratch", "pad", "task", "pinned")
-PHASE_ATTRIBUTES = ("host_sync", "raw", "across_rows", "skip_idle")
 FUNCTIONS = ("env", "len", "min", "max", "ceil_div")
 MEMBERS = ("live", "loaded")
 
@@ -127,7 +122,11 @@ REGIONS = (
     Region(
         "buffer",
         _named("buffer", "thing"),
-        ("brackets", _words(["opaque"], "type"), _words(BUFFER_ATTRIBUTES, "attribute")),
+        (
+            "brackets",
+            _words(["opaque"], "type"),
+            _words((*BUFFER_ATTRIBUTES, "pinned"), "attribute"),
+        ),
         _END,
     ),
     Region(

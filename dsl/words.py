@@ -62,6 +62,19 @@ RESERVED = frozenset(
 DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 """What the elements of a buffer are; `opaque` is none of them."""
 
+UNITS = ("ns", "us", "ms", "KiB", "MiB", "GiB")
+STREAM_KINDS = ("compute", "comm", "copy", "update")
+BUFFER_ATTRIBUTES = ("carried", "copies", "pad", "scratch", "static", "task")
+PHASE_ATTRIBUTES = ("across_rows", "host_sync", "raw", "skip_idle")
+COLLECTIVES = (
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "broadcast",
+    "low_latency",
+    "reduce_scatter",
+)
+
 STATEMENTS = (
     *("param", "flag", "require", "dim", "guard", "group", "pool", "stream", "buffer", "assume"),
     *("phase", "launch", "await", "fork", "join", "capture", "call", "interleave", "yield"),

@@ -99,3 +99,16 @@ def shown() -> Callable[[list[Diagnostic]], str]:
         return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip() + "\n"
 
     return show
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Holds a text against `tests/golden/NAME.txt`, or writes it there with `--update-golden`."""
+
+    def hold(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / f"{name}.txt"
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return hold

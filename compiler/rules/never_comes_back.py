@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
+from plait.compiler.round import HOST, Edge, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic
 
@@ -46,30 +46,35 @@ pipeline p {
 def check(round: Round, found: Order) -> list[Diagnostic]:
     """A stream goes on in order, so whatever leaves it, in this round or the next, waits for all of it."""
     forks: dict[tuple[int | None, int], Edge] = {}
-    left: set[tuple[int | None, int]] = set()
-    issued = {
-        (item.capture, item.stream): item.name for item in round.items if isinstance(item, Phase)
-    }
-    inside = None
+    last: dict[tuple[int | None, int], str] = {}
     for item in round.items:
-        if isinstance(item, Open):
-            inside = item.capture
-        elif isinstance(item, Close):
-            inside = None
-        elif isinstance(item, Edge):
-            origin = round.origin(item.source)
-            if item.target != origin:
-                graph = inside
-                if item.source.kind == "phase":
-                    graph = round.phases[item.source.number].capture
-                left.add((graph, origin))
-                if item.word == "fork" and item.target != HOST:
-                    forks[inside, item.target] = item  # the last one: what it starts ends last
+        if isinstance(item, Phase):
+            last[item.capture, item.stream] = item.name
+        elif isinstance(item, Edge) and item.word == "fork" and _branches_off(round, item):
+            forks[item.capture, item.target] = item  # the last one: what it starts ends last
+    left = _left(found.round)
     return [
-        _diagnostic(round, branch, fork, issued[branch])
+        _diagnostic(round, branch, fork, last[branch])
         for branch, fork in forks.items()
-        if branch in issued and branch not in left
+        if branch in last and branch not in left
     ]
+
+
+def _branches_off(round: Round, edge: Edge) -> bool:
+    return edge.target not in (HOST, round.origin(edge.source))
+
+
+def _left(round: Round) -> set[tuple[int | None, int]]:
+    """Streams, each within its capture or outside of all, that some edge waits for on another."""
+    left: set[tuple[int | None, int]] = set()
+    for edge in round.edges:
+        origin = round.origin(edge.source)
+        if edge.target != origin:
+            graph = edge.capture
+            if edge.source.kind == "phase":
+                graph = round.phases[edge.source.number].capture
+            left.add((graph, origin))
+    return left
 
 
 def _diagnostic(round: Round, branch: tuple[int | None, int], fork: Edge, last: str) -> Diagnostic:

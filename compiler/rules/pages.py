@@ -5,6 +5,18 @@ from __future__ import annotations
 from plait.compiler.rules import RULES
 from plait.dsl.codes import CODES
 
+SILENCED = """\
+spec 1
+pipeline throttled {
+  stream main
+  buffer x : i64[4] carried
+  phase step on main { updates x }
+  # allow PL901: the host must not run ahead of the device
+  join prev step into host
+}
+"""
+"""A spec with a note that is answered."""
+
 
 def markdown() -> str:
     """One section a rule, with its examples; one line for each other code."""
@@ -12,12 +24,23 @@ def markdown() -> str:
     parts += [
         "Generated from the rules by `python -m plait.compiler.rules.pages`; `plait explain CODE` prints",
         "the same. The first digit is the family: 0 text, 1 names and values, 2 races, 3 values that are not",
-        "there, 4 structure, 5 capture, 6 sizes, 8 budgets.",
+        "there, 4 structure, 5 capture, 6 sizes, 8 budgets, 9 waste.",
+        "",
+        "Waste is a note: it is reported, and `plait check` still passes. A note that has an answer is",
+        "silenced in the spec, with the reason, by a comment on its line or on a line of its own directly",
+        "above it. An error never is.",
+        "",
+        "```spec",
+        SILENCED.rstrip(),
+        "```",
         "",
     ]
     for rule in sorted(RULES, key=lambda rule: rule.code):
         parts += [f"## {rule.code}: {rule.title}", "", rule.why, ""]
-        for title, example in (("Refused:", rule.bad), ("Right:", rule.mended)):
+        for title, example in (
+            (f"{rule.verdict.capitalize()}:", rule.bad),
+            ("Right:", rule.mended),
+        ):
             parts += [title, "", "```", example.rstrip(), "```", ""]
     parts += ["## Other codes", "", "| code | meaning |", "|---|---|"]
     parts += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]

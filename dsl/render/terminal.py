@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from plait.dsl.diagnostic import Diagnostic
+from plait.dsl.render.printable import printable
 from plait.dsl.span import Source, Span
 
-COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+COLOURS = {"error": "bold red", "note": "bold blue"}
 QUIET = "blue"
 
 
@@ -36,7 +37,7 @@ def _lines(diagnostic: Diagnostic) -> Iterable[Text]:
     colour = COLOURS[diagnostic.severity]
     yield Text.assemble(
         (f"{diagnostic.severity}[{diagnostic.code}]", colour),
-        (f": {_printable(diagnostic.message)}", "bold"),
+        (f": {printable(diagnostic.message)}", "bold"),
     )
     marks = [(diagnostic.span, diagnostic.label, "^", colour)]
     marks += [(label.span, label.text, "-", QUIET) for label in diagnostic.labels]
@@ -44,14 +45,14 @@ def _lines(diagnostic: Diagnostic) -> Iterable[Text]:
     if diagnostic.facts:
         width = max(len(name) for name, _ in diagnostic.facts)
         for name, value in diagnostic.facts:
-            yield Text.assemble((f"   = {name.ljust(width)}: ", QUIET), _printable(value))
+            yield Text.assemble((f"   = {name.ljust(width)}: ", QUIET), printable(value))
     if diagnostic.witness:
         yield Text("   = a run that shows it:", QUIET)
         for step in diagnostic.witness:
-            yield Text(f"       {_printable(step)}")
+            yield Text(f"       {printable(step)}")
     for name, value in (("help", diagnostic.help), ("fix", _fix(diagnostic))):
         if value:
-            yield Text.assemble((f"   = {name}: ", "green"), _printable(value))
+            yield Text.assemble((f"   = {name}: ", "green"), printable(value))
     for inner in diagnostic.because:
         yield Text("   because of this:", QUIET)
         for line in _lines(inner):
@@ -71,7 +72,9 @@ def _excerpts(marks: list[tuple[Span, str, str, str]]) -> Iterable[Text]:
     gutter = max(len(str(span.line)) for span, *_ in marks)
     for number, source in enumerate(sources):
         first = next(span for span, *_ in marks if span.source is source)
-        yield Text.assemble((" " * gutter + ("--> " if number == 0 else "::: "), QUIET), str(first))
+        yield Text.assemble(
+            (" " * gutter + ("--> " if number == 0 else "::: "), QUIET), printable(str(first))
+        )
         here = sorted(
             (mark for mark in marks if mark[0].source is source), key=lambda m: m[0].start
         )
@@ -81,7 +84,7 @@ def _excerpts(marks: list[tuple[Span, str, str, str]]) -> Iterable[Text]:
             if before is not None and line > before + 1:
                 yield Text(" " * gutter + " ...", QUIET)
             if line != before:
-                yield Text.assemble((f"{line:>{gutter}} | ", QUIET), _printable(source.line(line)))
+                yield Text.assemble((f"{line:>{gutter}} | ", QUIET), printable(source.line(line)))
             before = line
             yield _caret(source.line(line), column, span, label, sign, style, gutter)
 
@@ -89,13 +92,8 @@ def _excerpts(marks: list[tuple[Span, str, str, str]]) -> Iterable[Text]:
 def _caret(
     line: str, column: int, span: Span, label: str, sign: str, style: str, gutter: int
 ) -> Text:
-    start = cell_len(_printable(line[: column - 1]))
+    start = cell_len(printable(line[: column - 1]))
     marked = line[column - 1 : column - 1 + max(span.end - span.start, 1)]
-    width = max(cell_len(_printable(marked)), 1)
-    under = sign * width + (f" {_printable(label)}" if label else "")
+    width = max(cell_len(printable(marked)), 1)
+    under = sign * width + (f" {printable(label)}" if label else "")
     return Text.assemble((" " * gutter + " | ", QUIET), " " * start, (under, style))
-
-
-def _printable(text: str) -> str:
-    """Text that cannot steer a terminal: control characters stand as `?`, a tab as one space."""
-    return "".join(c if c.isprintable() else " " if c == "\t" else "?" for c in text)

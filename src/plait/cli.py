@@ -8,6 +8,7 @@ called, so that a verb that only compiles loads nothing more.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser(arguments).parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file may be no text
     try:
         return options.run(options)
     except Refused as refused:

@@ -135,8 +135,8 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
         raise Refused(str(error)) from None
 
 
-def write_whole(path: str, text: str, *, over: bool = True) -> None:
-    """Writes a file whole or not at all, over an old one unless told not to.
+def write_whole(path: str, text: str, *, mode: int | None = None, over: bool = True) -> None:
+    """Writes a file whole or not at all: with a mode, or that of a new file; over an old one, or not.
 
     Raises OSError, which names the path.
     """
@@ -145,13 +145,18 @@ def write_whole(path: str, text: str, *, over: bool = True) -> None:
     target = Path(path)
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+            "w",
+            encoding="utf-8",
+            newline="",
+            dir=target.parent,
+            prefix=f".{target.name}.",
+            delete=False,
         ) as file:
             file.write(text)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
     try:
-        os.chmod(file.name, 0o666 & ~_umask())
+        os.chmod(file.name, 0o666 & ~_umask() if mode is None else mode)
         (os.replace if over else os.link)(file.name, target)  # a link is never made over a file
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None

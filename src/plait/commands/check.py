@@ -7,87 +7,95 @@ import sys
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, asked_for, spec_source, split_variant
-from plait.exit import FINE, WRONG_INPUT, Refused
+from plait.dsl.render.formats import FORMATS
+from plait.exit import DIFFERS, FINE, WRONG_INPUT, Refused
 
 if TYPE_CHECKING:
-    from plait.compiler.compile import Judged
-    from plait.dsl.diagnostic import Diagnostic
+    from plait.dsl.render.finding import Finding
 
 
 DESCRIPTION = (
     "Prove specs at their default settings and in every variant. "
-    "Exit 0 when no rule finds an error, 2 otherwise."
+    "Exit 0 when no rule finds an error, 2 otherwise; notes change nothing. With --fix, "
+    "what is left is reported; with --diff beside it, exit 1 when a fix is to be made."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", nargs="+", metavar="SPEC", help="a .spec file, or SPEC@VARIANT")
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=FORMATS, default="terminal", help="default terminal")
+    form.add_argument(
+        "--json",
+        dest="format",
+        action="store_const",
+        const="json",
+        help="the same as --format json",
+    )
+    parser.add_argument("--fix", action="store_true", help="first write in what findings offer")
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="with --fix: show what it would write, and write nothing",
+    )
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    findings: list[tuple[str, Judged | None, Diagnostic]] = []
-    proven = []
-    for path in options.spec:
-        found, names = _check(options, path)
+    from plait import __version__
+    from plait.compiler.rules import meanings
+    from plait.dsl.render.finding import Checked
+    from plait.dsl.render.printable import printable
+
+    if options.diff and not options.fix:
+        raise Refused("--diff shows what --fix would write: give both")
+    if options.diff and options.format != "terminal":
+        raise Refused(f"--diff writes a diff to stdout, which --format {options.format} would tear")
+    findings: list[Finding] = []
+    sound = []
+    differs = False
+    for asked in options.spec:
+        found, names, changed = _check(options, asked)
         findings += found
-        if not any(diagnostic.severity == "error" for _, _, diagnostic in found):
-            proven.append(f"{path}: sound" + (f" ({', '.join(names)})" if len(names) > 1 else ""))
-    wrong = any(diagnostic.severity == "error" for _, _, diagnostic in findings)
-    if options.json:
-        _print_json(findings, wrong)
+        differs |= changed and options.diff
+        if not any(finding.diagnostic.severity == "error" for finding in found):
+            judged = f" ({', '.join(names)})" if len(names) > 1 else ""
+            sound.append(printable(f"{asked}: sound{judged}"))
+    if options.diff:  # stdout is the diff; what the files would be is not what they are
+        checked, out = Checked(findings, [], meanings(), __version__), sys.stderr
     else:
-        _print(findings, proven)
-    return WRONG_INPUT if wrong else FINE
+        checked, out = Checked(findings, sound, meanings(), __version__), sys.stdout
+    FORMATS[options.format](checked, out)
+    if checked.wrong:
+        return WRONG_INPUT
+    return DIFFERS if differs else FINE
 
 
-def _check(
-    options: argparse.Namespace, asked: str
-) -> tuple[list[tuple[str, Judged | None, Diagnostic]], list[str]]:
-    """Findings with the file and where each shows first, and the names of all that was judged."""
+def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list[str], bool]:
+    """Findings with the file and where each shows first, the names of all that was judged, whether
+    fixes were made."""
     from plait.compiler.compile import prove_all
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
+    from plait.dsl.render.finding import Finding
 
     path, variant = split_variant(asked)
+    wanted = asked_for(options, variant)
+    given = source = spec_source(path)
     try:
-        judged = prove_all(spec_source(path), asked_for(options, variant))
+        if options.fix:
+            from plait.commands.fixing import fixed
+
+            source = fixed(path, given, wanted, options.diff)
+        judged = prove_all(source, wanted)
     except SpecError as error:
-        return [(path, None, diagnostic) for diagnostic in error.diagnostics], []
+        found = [Finding(path, source, diagnostic) for diagnostic in error.diagnostics]
+        return found, [], source is not given
     except TargetError as error:
         raise Refused(str(error)) from None
-    found: list[tuple[str, Judged | None, Diagnostic]] = []
-    for one in judged:
-        found += [(path, one, diagnostic) for diagnostic in one.findings]
-    return found, [one.name for one in judged]
-
-
-def _print(findings: list[tuple[str, Judged | None, Diagnostic]], proven: list[str]) -> None:
-    if findings:
-        from plait.dsl.render.terminal import render
-
-        for _, judged, diagnostic in findings:
-            if judged is not None and judged.variant is not None:
-                print(f"in variant {judged.name}:")
-            sys.stdout.flush()
-            render([diagnostic], sys.stdout)
-    for line in proven:
-        print(line)
-
-
-def _print_json(findings: list[tuple[str, Judged | None, Diagnostic]], wrong: bool) -> None:
-    import json
-
-    from plait.dsl.render.as_json import as_json
-
-    entries = [
-        {
-            "path": path,
-            "pipeline": judged and judged.pipeline,
-            "variant": judged and judged.variant,
-            **as_json(diagnostic),
-        }
-        for path, judged, diagnostic in findings
+    found = [
+        Finding(path, source, diagnostic, one.pipeline, one.variant, one.name)
+        for one in judged
+        for diagnostic in one.findings
     ]
-    print(json.dumps({"sound": not wrong, "findings": entries}, indent=2, ensure_ascii=False))
+    return found, [one.name for one in judged], source is not given

@@ -1,0 +1,64 @@
+"""What `plait check --fix` does to a file, or with `--diff` would do."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import os
+import re
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plait.commands.asked import write_whole
+from plait.exit import Refused
+
+if TYPE_CHECKING:
+    from plait.compiler.compile import Asked
+    from plait.dsl.span import Source
+
+
+def fixed(path: str, source: Source, asked: Asked, only_show: bool) -> Source:
+    """The source as it is, or would be, with its findings' fixes made. Raises Refused, OSError."""
+    from plait.compiler.fix import mended
+    from plait.dsl.render.printable import printable
+
+    found = mended(source, asked)
+    if found.source is source:
+        return source
+    if only_show:
+        _show(path, source.text, found.source.text)
+    else:
+        _write(path, source.text, found.source.text)
+    said = f"{found.count} finding{'s' * (found.count != 1)} in {printable(path)}"
+    print(f"would fix {said}" if only_show else f"fixed {said}", file=sys.stderr)
+    return found.source
+
+
+def _write(path: str, before: str, after: str) -> None:
+    """Writes the file anew, with its own mode, byte order mark and place behind a link."""
+    if not Path(path).exists():
+        raise Refused(f"{path}: --fix is for a file of yours, not for one that comes with Plait")
+    real = os.path.realpath(path)
+    with open(real, "r+b") as file:  # so that one that may not be written is refused
+        data = file.read()
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    if data != mark + before.encode():
+        raise Refused(f"{path}: was changed while it was checked; check it again")
+    write_whole(real, (mark + after.encode()).decode(), mode=mode)
+
+
+def _show(path: str, before: str, after: str) -> None:
+    """The difference as `patch` takes it; on a terminal, with nothing that could steer it."""
+    from plait.dsl.render.printable import printable
+
+    def lines(text: str) -> list[str]:
+        return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+    name = printable(path)
+    for line in difflib.unified_diff(lines(before), lines(after), name, name):
+        if sys.stdout.isatty():
+            line = printable(line.rstrip("\r\n")) + "\n"
+        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
