@@ -8,19 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plait.compiler.check import check
 from plait.compiler.elaborate import elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
-from plait.compiler.target import load_target
+from plait.compiler.outside import Outside, as_read
+from plait.compiler.round import Round
+from plait.compiler.rules import OUTSIDE
+from plait.compiler.target import Target, load_target
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Report
 from plait.dsl.parser import MAX_CHARACTERS, parse
-from plait.dsl.settings import choose_pipeline, settings_for, variants_of
+from plait.dsl.settings import Settings, choose_pipeline, settings_for, variants_of
 from plait.dsl.span import Source
 from plait.dsl.values import Value
 from plait.runtime.schedule import Digest, Schedule
+
+if TYPE_CHECKING:
+    from plait.compiler.recipe.recipe import Recipe
 
 DEFAULT_TARGET = "cpu"
 
@@ -34,7 +41,9 @@ class Asked:
     settings: Mapping[str, Value | Source] | None = None
     target: str = DEFAULT_TARGET
     environment: Mapping[str, str] | None = None
-    """None: the process's own."""
+    """None: the recipe's, or without one the process's own."""
+    recipe: Recipe | None = None
+    """How the server is launched that the spec is held against."""
     capture: bool = True
     """False: every capture takes its eager route."""
 
@@ -44,6 +53,7 @@ class Proven:
     """A spec in which no rule found an error."""
 
     source: Source
+    target: Target
     orders: list[Order]
     """Of every bucket, smallest first."""
     environment: dict[str, str | None]
@@ -83,6 +93,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     `prove` does, for what keeps the text from being judged at all.
     """
     file = parse(source)
+    target = load_target(asked.target)
     pipelines = list(file.pipelines)
     if asked.pipeline is not None or asked.variant is not None or not pipelines:
         pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
@@ -94,7 +105,8 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
             variants += [variant.name.text for variant in variants_of(file, pipeline)]
         for variant in variants:
             report = Report()
-            _findings(file, pipeline, replace(asked, variant=variant), report)
+            these = replace(asked, variant=variant)
+            _findings(file, pipeline, these, target, report, compared=variant == asked.variant)
             new = []
             for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
                 key = (diagnostic.code, diagnostic.span, diagnostic.message)
@@ -114,7 +126,7 @@ def compile_source(source: Source, asked: Asked) -> Schedule:
     from plait import __version__
 
     proven = prove(source, asked)
-    target = load_target(asked.target)
+    target = proven.target
     return lower(
         proven.orders,
         variant=asked.variant,
@@ -127,18 +139,69 @@ def compile_source(source: Source, asked: Asked) -> Schedule:
 
 def _prove(source: Source, file: syntax.File, asked: Asked) -> Proven:
     report = Report()
+    target = load_target(asked.target)
     pipeline = choose_pipeline(file, asked.pipeline, asked.variant)
-    orders, environment = _findings(file, pipeline, asked, report)
+    orders, environment = _findings(file, pipeline, asked, target, report)
     report.stop_on_errors()
-    return Proven(source, orders, environment, report.diagnostics)
+    return Proven(source, target, orders, environment, report.diagnostics)
 
 
 def _findings(
-    file: syntax.File, pipeline: syntax.Pipeline, asked: Asked, report: Report
+    file: syntax.File,
+    pipeline: syntax.Pipeline,
+    asked: Asked,
+    target: Target,
+    report: Report,
+    compared: bool = True,
 ) -> tuple[list[Order], dict[str, str | None]]:
-    environment = os.environ if asked.environment is None else asked.environment
-    settings = settings_for(file, pipeline, asked.variant, asked.settings, environment)
+    settings = _settings(file, pipeline, asked, target)
     rounds = elaborate(pipeline, settings, report, asked.capture)
+    if target.registries or asked.recipe:
+        outside = _outside(file, pipeline, settings, rounds, asked, target, compared)
+        for module in OUTSIDE:
+            report.diagnostics += module.check(outside)
     if report.errors:  # names and sizes first: rules would only repeat them
         return [], settings.read
-    return check(rounds, load_target(asked.target), report), settings.read
+    return check(rounds, target, report), settings.read
+
+
+def _settings(
+    file: syntax.File, pipeline: syntax.Pipeline, asked: Asked, target: Target
+) -> Settings:
+    environment, recipe = asked.environment, asked.recipe
+    if environment is None:
+        environment = os.environ if recipe is None else recipe.environment
+    places = {export.name: export.span for export in recipe.exports} if recipe else {}
+    return settings_for(
+        file,
+        pipeline,
+        asked.variant,
+        asked.settings,
+        as_read(environment, target),
+        as_read(places, target),
+    )
+
+
+def _outside(
+    file: syntax.File,
+    pipeline: syntax.Pipeline,
+    settings: Settings,
+    rounds: list[Round],
+    asked: Asked,
+    target: Target,
+    compared: bool,
+) -> Outside:
+    return Outside(
+        pipeline,
+        tuple(variants_of(file, pipeline)),
+        tuple(settings.flags.values()),
+        settings.resolved,
+        {dim: sorted({round.sizes[dim] for round in rounds}) for dim in _dims(rounds)},
+        target,
+        asked.recipe,
+        compared,
+    )
+
+
+def _dims(rounds: list[Round]) -> list[str]:
+    return list(rounds[0].sizes) if rounds else []

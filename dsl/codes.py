@@ -32,4 +32,5 @@ CODES = {
     "PL602": "The dims have more combinations than can be compiled (4,096).",
     "PL603": "The round has more phases than can be unrolled (1,000,000).",
     "PL604": "Buckets differ in more than sizes, which this version does not prove.",
+    "PL708": "A launch recipe cannot be read: a quote without its end, a NUL, over 1,048,576 characters.",
 }

@@ -10,10 +10,17 @@ from plait.compiler.rules import (
     changed_input,
     host_in_capture,
     never_comes_back,
+    option_differs,
+    option_twice,
+    other_default,
     prev_not_kept,
     race,
     read_before_write,
     too_many_streams,
+    unknown_flag,
+    unknown_value,
+    unread_export,
+    unread_flag,
 )
 from plait.compiler.rules.rule import Rule
 
@@ -26,4 +33,14 @@ MODULES = (
     changed_input,
 )
 """Rules that judge a round by itself."""
-RULES: tuple[Rule, ...] = tuple(module.RULE for module in (*MODULES, too_many_streams))
+OUTSIDE = (
+    unread_flag,
+    unknown_flag,
+    other_default,
+    unread_export,
+    option_differs,
+    option_twice,
+    unknown_value,
+)
+"""Rules that judge what a pipeline takes from outside."""
+RULES: tuple[Rule, ...] = tuple(module.RULE for module in (*MODULES, *OUTSIDE, too_many_streams))

@@ -12,13 +12,13 @@ def markdown() -> str:
     parts += [
         "Generated from the rules by `python -m plait.compiler.rules.pages`; `plait explain CODE` prints",
         "the same. The first digit is the family: 0 text, 1 names and values, 2 races, 3 values that are not",
-        "there, 4 structure, 5 capture, 6 sizes, 8 budgets.",
+        "there, 4 structure, 5 capture, 6 sizes, 7 flags and launch recipes, 8 budgets.",
         "",
     ]
     for rule in sorted(RULES, key=lambda rule: rule.code):
         parts += [f"## {rule.code}: {rule.title}", "", rule.why, ""]
-        for title, example in (("Refused:", rule.bad), ("Right:", rule.mended)):
-            parts += [title, "", "```", example.rstrip(), "```", ""]
+        for title, example in rule.examples():
+            parts += [f"{title.capitalize()}:", "", "```", example.rstrip(), "```", ""]
     parts += ["## Other codes", "", "| code | meaning |", "|---|---|"]
     parts += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
     return "\n".join(parts) + "\n"

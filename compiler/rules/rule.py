@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plait.dsl.diagnostic import Severity
 from plait.dsl.record import Record
 
 
@@ -18,11 +19,26 @@ class Rule(Record):
     """A whole spec that the rule refuses."""
     mended: str
     """The same spec, right."""
+    severity: Severity = "error"
+    target: str = "cpu"
+    """What both are compiled for."""
+    recipes: tuple[str, str] | None = None
+    """The launch recipes that they are held against, where the rule is about one."""
 
     def page(self) -> str:
         """What `plait explain CODE` prints."""
         parts = [f"{self.code}: {self.title}", "", self.why]
-        for title, example in (("refused", self.bad), ("right", self.mended)):
-            if example:
-                parts += ["", f"{title}:", "", *(f"    {line}" for line in example.splitlines())]
+        for title, example in self.examples():
+            parts += ["", f"{title}:", "", *(f"    {line}" for line in example.splitlines())]
         return "\n".join(parts) + "\n"
+
+    def examples(self) -> list[tuple[str, str]]:
+        """Each with its title: what is refused, or noted, and what is right."""
+        on = "" if self.target == "cpu" else f" on {self.target}"
+        shown = []
+        titles = ("refused" if self.severity == "error" else "noted", "right")
+        for number, (title, spec) in enumerate(zip(titles, (self.bad, self.mended), strict=True)):
+            shown.append((title + on, spec))
+            if self.recipes:
+                shown.append(("with the recipe", self.recipes[number]))
+        return shown

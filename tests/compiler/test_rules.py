@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from plait.compiler.rules import MODULES, RULES
+from plait.compiler.recipe.recipe import read_recipe
+from plait.compiler.rules import MODULES, OUTSIDE, RULES
 from plait.compiler.rules.rule import Rule
+from plait.dsl.span import Source
 
 BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def asked(rule: Rule, number: int) -> dict:
+    """How the bad (0) or the mended (1) example is compiled."""
+    if rule.recipes is None:
+        return {"target": rule.target}
+    return {"target": rule.target, "recipe": read_recipe(Source("launch.sh", rule.recipes[number]))}
 
 
 def test_codes_are_distinct() -> None:
@@ -27,23 +36,23 @@ def test_a_rule_is_its_own_documentation(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_bad_example_is_refused(rule: Rule, findings) -> None:
     """The bad example breaks that rule, and only rules whose findings follow from it."""
-    found = findings(rule.bad)
+    found = findings(rule.bad, **asked(rule, 0))
     assert [diagnostic.code for diagnostic in found] == [rule.code]
-    assert found[0].severity == "error"
+    assert found[0].severity == rule.severity
     assert found[0].help or found[0].fix
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_mended_example_is_sound(rule: Rule, findings) -> None:
     """The same spec, right, is passed without a word."""
-    assert findings(rule.mended) == []
+    assert findings(rule.mended, **asked(rule, 1)) == []
 
 
 def test_every_rule_module_is_listed(root) -> None:
     """A rule file that nobody lists would never be asked."""
     folder = root / "compiler" / "rules"
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "pages", "rule"}
-    listed = {module.__name__.rpartition(".")[2] for module in MODULES}
+    listed = {module.__name__.rpartition(".")[2] for module in (*MODULES, *OUTSIDE)}
     assert files == listed | {"too_many_streams"}
 
 
@@ -121,13 +130,91 @@ error[PL502]: the capture `g` copies `x` in and changes it
    = capture: g
    = help: declare `x` static, or carried if it lives on
 """,
+    "PL701": """\
+error[PL701]: nothing reads `SGLANG_DISABLE_DRAFT_EXTEND_GRAPH`, which the flag `no_graph` stands for
+ --> test.spec:3:23
+3 |   flag no_graph = env("SGLANG_DISABLE_DRAFT_EXTEND_GRAPH", false)
+  |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = flag    : no_graph
+   = variable: SGLANG_DISABLE_DRAFT_EXTEND_GRAPH
+   = runtime : sglang 0.5.23
+   = target  : ascend910c
+   = help: sglang reads `SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH`
+   = fix: write "SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH"
+""",
+    "PL702": """\
+note[PL702]: no runtime of ascend910c is known to read `TASK_QUEUE_ENABLED`
+ --> test.spec:3:20
+3 |   flag queue = env("TASK_QUEUE_ENABLED", 1)
+  |                    ^^^^^^^^^^^^^^^^^^^^
+   = flag    : queue
+   = variable: TASK_QUEUE_ENABLED
+   = target  : ascend910c
+   = help: did you mean `TASK_QUEUE_ENABLE`?
+""",
+    "PL703": """\
+note[PL703]: `apart` is true where `SGLANG_ENABLE_OVERLAP_PLAN_STREAM` is not set; sglang takes false
+ --> test.spec:3:20
+3 |   flag apart = env("SGLANG_ENABLE_OVERLAP_PLAN_STREAM", true)
+  |                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = flag         : apart
+   = variable     : SGLANG_ENABLE_OVERLAP_PLAN_STREAM
+   = sglang 0.5.23: false
+   = read by      : speculative/spec_utils.py:1276
+   = help: write `false`, or add a variant with `set apart = false`
+""",
+    "PL704": """\
+error[PL704]: the recipe exports `SGLANG_DISABLE_DRAFT_EXTEND_GRAPH`, which nothing reads
+ --> launch.sh:1:8
+1 | export SGLANG_DISABLE_DRAFT_EXTEND_GRAPH=1
+  |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = variable: SGLANG_DISABLE_DRAFT_EXTEND_GRAPH
+   = runtime : sglang 0.5.23
+   = target  : ascend910c
+   = help: sglang reads `SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH`
+""",
+    "PL705": """\
+error[PL705]: the recipe passes --speculative-num-steps 3; `num_steps` is 2
+ --> launch.sh:1:32
+1 | python -m sglang.launch_server --speculative-num-steps 3
+  |                                ^^^^^^^^^^^^^^^^^^^^^^^^^
+ ::: test.spec:3:9
+3 |   param num_steps = 2
+  |         --------- `num_steps` is 2
+   = option   : --speculative-num-steps
+   = recipe   : 3
+   = num_steps: 2
+   = help: compile with `--set num_steps=3`, or correct one of them
+""",
+    "PL706": """\
+error[PL706]: the recipe passes --speculative-num-steps twice; the server takes the last one
+ --> launch.sh:1:58
+1 | python -m sglang.launch_server --speculative-num-steps 2 --speculative-num-steps=3
+  |                                ------------------------- the first one
+  |                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^
+   = option: --speculative-num-steps
+   = help: leave one of them out
+""",
+    "PL707": """\
+note[PL707]: what the recipe sets `SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH` to is known only when it runs
+ --> launch.sh:1:8
+1 | export SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH=${NO_GRAPH:-0}
+  |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ ::: test.spec:3:23
+3 |   flag no_graph = env("SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH", false)
+  |                       ---------------------------------------- `no_graph` takes its default
+   = variable: SGLANG_DISABLE_DRAFT_EXTEND_CUDA_GRAPH
+   = flag    : no_graph
+   = help: write the value out to have it checked
+""",
 }
 
 
 @pytest.mark.parametrize("code", GOLDEN)
 def test_a_finding_reads_as_it_should(code: str, findings, shown) -> None:
     """The rendered message of each rule, word for word."""
-    assert shown(findings(BY_CODE[code].bad)) == GOLDEN[code]
+    rule = BY_CODE[code]
+    assert shown(findings(rule.bad, **asked(rule, 0))) == GOLDEN[code]
 
 
 def test_a_fork_into_the_stream_it_leaves_is_no_branch(findings) -> None:
