@@ -14,9 +14,7 @@ from plait.compiler.check import check
 from plait.compiler.elaborate import elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
-from plait.compiler.outside import Outside, as_read
 from plait.compiler.round import Round
-from plait.compiler.rules import OUTSIDE
 from plait.compiler.target import Target, load_target
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Report
@@ -157,9 +155,7 @@ def _findings(
     settings = _settings(file, pipeline, asked, target)
     rounds = elaborate(pipeline, settings, report, asked.capture)
     if target.registries or asked.recipe:
-        outside = _outside(file, pipeline, settings, rounds, asked, target, compared)
-        for module in OUTSIDE:
-            report.diagnostics += module.check(outside)
+        report.diagnostics += _outside(file, pipeline, settings, rounds, asked, target, compared)
     if report.errors:  # names and sizes first: rules would only repeat them
         return [], settings.read
     return check(rounds, target, report), settings.read
@@ -172,14 +168,11 @@ def _settings(
     if environment is None:
         environment = os.environ if recipe is None else recipe.environment
     places = {export.name: export.span for export in recipe.exports} if recipe else {}
-    return settings_for(
-        file,
-        pipeline,
-        asked.variant,
-        asked.settings,
-        as_read(environment, target),
-        as_read(places, target),
-    )
+    if target.registries:
+        from plait.compiler.outside import as_read
+
+        environment, places = as_read(environment, target), as_read(places, target)
+    return settings_for(file, pipeline, asked.variant, asked.settings, environment, places)
 
 
 def _outside(
@@ -190,17 +183,22 @@ def _outside(
     asked: Asked,
     target: Target,
     compared: bool,
-) -> Outside:
-    return Outside(
+) -> list[Diagnostic]:
+    """What the runtimes of the target, and the recipe, have against the pipeline's settings."""
+    from plait.compiler.outside import Outside
+    from plait.compiler.rules.outside import OUTSIDE
+
+    outside = Outside(
         pipeline,
         tuple(variants_of(file, pipeline)),
         tuple(settings.flags.values()),
         settings.resolved,
-        {dim: sorted({round.sizes[dim] for round in rounds}) for dim in _dims(rounds)},
+        {dim: sorted({one.sizes[dim] for one in rounds}) for dim in _dims(rounds)},
         target,
         asked.recipe,
         compared,
     )
+    return [finding for module in OUTSIDE for finding in module.check(outside)]
 
 
 def _dims(rounds: list[Round]) -> list[str]:
