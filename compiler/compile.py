@@ -8,22 +8,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plait.compiler.check import check
 from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
+from plait.compiler.round import Round
 from plait.compiler.rules import NOTES, meanings
-from plait.compiler.target import load_target
+from plait.compiler.target import Target, load_target
 from plait.dsl import syntax
 from plait.dsl.allow import Allows
 from plait.dsl.diagnostic import Diagnostic, Report
 from plait.dsl.library import Library, load_library
 from plait.dsl.parser import MAX_CHARACTERS
-from plait.dsl.settings import choose_pipeline, settings_for, variants_of
+from plait.dsl.settings import Settings, choose_pipeline, settings_for, variants_of
 from plait.dsl.span import Source
 from plait.dsl.values import Value
 from plait.runtime.schedule import Digest, Schedule
+
+if TYPE_CHECKING:
+    from plait.compiler.recipe.recipe import Recipe
 
 DEFAULT_TARGET = "cpu"
 
@@ -37,7 +42,9 @@ class Asked:
     settings: Mapping[str, Value | Source] | None = None
     target: str = DEFAULT_TARGET
     environment: Mapping[str, str] | None = None
-    """None: the process's own."""
+    """None: the recipe's, or without one the process's own."""
+    recipe: Recipe | None = None
+    """How the server is launched that the spec is held against."""
     capture: bool = True
     """False: every capture takes its eager route."""
     most_phases: int = MOST_PHASES
@@ -50,6 +57,7 @@ class Proven:
 
     sources: list[Source]
     """The spec, then the files it uses."""
+    target: Target
     orders: list[Order]
     """Of every route, the smallest bucket first."""
     environment: dict[str, str | None]
@@ -101,7 +109,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     for what keeps the text from being judged at all.
     """
     library = load_library(source)
-    file = library.file
+    file, target = library.file, load_target(asked.target)
     pipelines = list(file.pipelines)
     if asked.pipeline is not None or asked.variant is not None or not pipelines:
         pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
@@ -115,7 +123,9 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
             variants += [variant.name.text for variant in variants_of(file, pipeline)]
         for variant in variants:
             report = Report()
-            orders += _findings(library, pipeline, replace(asked, variant=variant), report)[0]
+            these = replace(asked, variant=variant)
+            compared = variant == asked.variant
+            orders += _findings(library, pipeline, these, target, report, compared)[0]
             new = []
             for diagnostic in sorted(report.diagnostics, key=lambda d: d.place):
                 key = (diagnostic.code, diagnostic.span, diagnostic.message)
@@ -151,7 +161,7 @@ def compile_source(source: Source, asked: Asked) -> Schedule:
     from plait import __version__
 
     proven = prove(source, asked)
-    target = load_target(asked.target)
+    target = proven.target
     return lower(
         proven.orders,
         variant=asked.variant,
@@ -169,21 +179,73 @@ def _digest(source: Source) -> Digest:
 
 def _prove(library: Library, asked: Asked) -> Proven:
     report = Report()
+    target = load_target(asked.target)
     pipeline = choose_pipeline(library.file, asked.pipeline, asked.variant)
-    orders, environment = _findings(library, pipeline, asked, report)
+    orders, environment = _findings(library, pipeline, asked, target, report)
     report.diagnostics += Allows(library.file.span.source, meanings()).mistakes
     report.stop_on_errors()
-    return Proven(library.sources, orders, environment)
+    return Proven(library.sources, target, orders, environment)
 
 
 def _findings(
-    library: Library, pipeline: syntax.Pipeline, asked: Asked, report: Report
+    library: Library,
+    pipeline: syntax.Pipeline,
+    asked: Asked,
+    target: Target,
+    report: Report,
+    compared: bool = True,
 ) -> tuple[list[Order], dict[str, str | None]]:
-    environment = os.environ if asked.environment is None else asked.environment
-    settings = settings_for(library.file, pipeline, asked.variant, asked.settings, environment)
+    file = library.file
+    settings = _settings(file, pipeline, asked, target)
     rounds = elaborate(
         pipeline, library, settings, report, capture=asked.capture, most_phases=asked.most_phases
     )
+    if target.registries or asked.recipe:
+        report.diagnostics += _outside(file, pipeline, settings, rounds, asked, target, compared)
     if report.errors:  # names and sizes first: rules would only repeat them
         return [], settings.read
-    return check(rounds, load_target(asked.target), report), settings.read
+    return check(rounds, target, report), settings.read
+
+
+def _settings(
+    file: syntax.File, pipeline: syntax.Pipeline, asked: Asked, target: Target
+) -> Settings:
+    environment, recipe = asked.environment, asked.recipe
+    if environment is None:
+        environment = os.environ if recipe is None else recipe.environment
+    places = {export.name: export.span for export in recipe.exports} if recipe else {}
+    if target.registries:
+        from plait.compiler.outside import as_read
+
+        environment, places = as_read(environment, target), as_read(places, target)
+    return settings_for(file, pipeline, asked.variant, asked.settings, environment, places)
+
+
+def _outside(
+    file: syntax.File,
+    pipeline: syntax.Pipeline,
+    settings: Settings,
+    rounds: list[Round],
+    asked: Asked,
+    target: Target,
+    compared: bool,
+) -> list[Diagnostic]:
+    """What the runtimes of the target, and the recipe, have against the pipeline's settings."""
+    from plait.compiler.outside import Outside
+    from plait.compiler.rules.outside import OUTSIDE
+
+    outside = Outside(
+        pipeline,
+        tuple(variants_of(file, pipeline)),
+        tuple(settings.flags.values()),
+        settings.resolved,
+        {dim: sorted({one.sizes[dim] for one in rounds}) for dim in _dims(rounds)},
+        target,
+        asked.recipe,
+        compared,
+    )
+    return [finding for module in OUTSIDE for finding in module.check(outside)]
+
+
+def _dims(rounds: list[Round]) -> list[str]:
+    return list(rounds[0].sizes) if rounds else []

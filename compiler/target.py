@@ -1,54 +1,221 @@
-"""What a device can do, as data: one TOML file a target, in `targets/` or the user's own."""
+"""What a device and its runtimes can do, as data: one TOML file a target, in `targets/` or the user's own.
+
+A file may build on another (`extends`) and names the runtimes whose variables it knows (`runtimes`, each
+a file of `targets/flags/` or the user's own). `docs/targets.md` has every key.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from plait.compiler.target_file import TargetError, built, checked, read_toml
 from plait.dsl.record import Record
 from plait.dsl.suggest import did_you_mean
 
+if TYPE_CHECKING:
+    from plait.compiler.registry import Registry
+
+__all__ = ["Target", "TargetError", "known_targets", "load_target", "shipped_registries"]
+
 FOLDER = Path(__file__).with_name("targets")
-LARGEST = 1 << 20
+MOST_FILES = 16
+"""Files that one target may lead to."""
 
 
-class TargetError(Exception):
-    """There is no such target, or its file is wrong."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Streams(Record):
+    pool: int
+    """Streams that are distinct: one more than this is the first again."""
+    budget: int | None = None
+    """Streams that the device has, for all graphs and processes together. None: no limit is known."""
+    taken: int = 0
+    """Streams of the budget that the runtime takes before a schedule has any."""
+    priorities: bool = False
+    """Whether the priority of a stream changes anything."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Events(Record):
+    shared_record: bool
+    """Whether several waits may wait for one record."""
+    into_capture: bool
+    """Whether a graph may wait for work outside it: an external event, recorded once a replay."""
+    shared_into_capture: bool
+    """Whether several waits inside a graph may wait for one such record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Graphs(Record):
+    side_streams: bool
+    """Whether a capture may hold work of several streams."""
+    default_stream: bool
+    """Whether a capture may be made on the default stream."""
+    task_update: bool
+    """Whether host parameters of captured tasks can be rebound; where not, they are copied."""
+    tasks: int | None = None
+    """Tasks whose update may be under way at once."""
+    streams_each: int = 0
+    """Streams that a graph costs by itself."""
+    streams_a_side: int = 0
+    """Streams that it costs for every side stream it joins."""
+    streams_a_communicator: int = 0
+    """Streams that it costs for every communicator it uses."""
+    reserve: int = 0
+    """Streams of the budget to leave free of graphs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Exchange(Record):
+    hooks: bool
+    """Whether a receive hook receives; where not, calling it does nothing."""
+    events: bool
+    """Whether the event that an operation returns can be waited for; where not, waiting does nothing."""
+    one_order: bool
+    """Whether all low-latency operations of one group must have one order."""
+    held: int | None = None
+    """Low-latency results that may be held at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Heading(Record):
+    name: str
+    title: str
+    device: str
+    """`cpu`, `cuda` or `npu`: flags of a runtime may be read on some devices only."""
+    extends: str = ""
+    """A target to build on: a name, or the path of a file beside this one."""
+    runtimes: tuple[str, ...] = ()
+    """Runtimes whose variables are known: names, or paths of files beside this one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Target(Record):
     name: str
     title: str
-    streams: int
-    """Most device streams of a schedule."""
+    device: str
+    streams: Streams
+    events: Events
+    graphs: Graphs
+    exchange: Exchange | None
+    """None: there is no exchange library."""
+    registries: tuple[Registry, ...]
+    """Of its runtimes, and of its own `[[flags]]`."""
     sha256: str
-    """Of the file."""
+    """Of every file read, in order."""
+
+
+TABLES: dict[str, type[Record]] = {
+    "streams": Streams,
+    "events": Events,
+    "graphs": Graphs,
+    "exchange": Exchange,
+}
+DEVICES = ("cpu", "cuda", "npu")
 
 
 def known_targets() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
+def shipped_registries() -> list[Registry]:
+    """Those of every runtime that comes with Plait."""
+    from plait.compiler.registry import read_registry
+
+    paths = sorted((FOLDER / "flags").glob("*.toml"))
+    return [read_registry(path, path.name, hashlib.sha256()) for path in paths]
+
+
 def load_target(name: str) -> Target:
     """A target by its name, or by the path of a `.toml` file. Raises TargetError."""
-    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if not name.endswith(".toml") and name not in known_targets():
         raise TargetError(f"there is no target `{name}`: {did_you_mean(name, known_targets())}")
-    try:
-        data = path.read_bytes()
-        values = tomllib.loads(data.decode() if len(data) <= LARGEST else "")
-    except OSError as error:
-        raise TargetError(f"{name}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TargetError(f"{name}: is not TOML ({error})") from None
-    kinds = {"name": str, "title": str, "streams": int}
-    for key, kind in kinds.items():
-        if type(values.get(key)) is not kind:
-            what = {str: "a text", int: "a whole number"}[kind]
-            raise TargetError(f"{name}: there should be a line `{key} = ...` with {what}")
-    if unknown := sorted(set(values) - set(kinds)):
-        raise TargetError(f"{name}: `{unknown[0]}` is not read; {did_you_mean(unknown[0], kinds)}")
-    return Target(**values, sha256=hashlib.sha256(data).hexdigest())
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    where = name if name.endswith(".toml") else path.name
+    digest = hashlib.sha256()
+    values = _merged(path, where, digest, [])
+    heading = built(Heading, {k: v for k, v in values.items() if k not in TABLES}, where)
+    if heading.device not in DEVICES:
+        raise TargetError(f"{where}: `device` is one of {', '.join(DEVICES)}")
+    tables = {
+        key: built(table, values.get(key, {}), where, key)
+        for key, table in TABLES.items()
+        if key in values or key != "exchange"
+    }
+    if tables["streams"].pool < 1:  # type: ignore[attr-defined]
+        raise TargetError(f"{where}: `streams.pool` is 1 or more")
+    return Target(
+        name=heading.name,
+        title=heading.title,
+        device=heading.device,
+        streams=tables["streams"],  # type: ignore[arg-type]
+        events=tables["events"],  # type: ignore[arg-type]
+        graphs=tables["graphs"],  # type: ignore[arg-type]
+        exchange=tables.get("exchange"),  # type: ignore[arg-type]
+        registries=_registries(values, where, digest),
+        sha256=digest.hexdigest(),
+    )
+
+
+def _merged(path: Path, where: str, digest: Any, seen: list[Path]) -> dict[str, Any]:
+    """A file's values over those of the target it extends; each file's own keys are checked."""
+    if path.resolve() in seen:
+        raise TargetError(f"{where}: extends itself")
+    if len(seen) == MOST_FILES:
+        raise TargetError(f"{where}: extends more than {MOST_FILES} files")
+    values = read_toml(path, where, digest)
+    own = {k: v for k, v in values.items() if k not in TABLES and k != "flags"}
+    checked(Heading, own, where, known=(*TABLES, "flags"))
+    for key, table in TABLES.items():
+        if key in values:
+            if not isinstance(values[key], dict):
+                raise TargetError(f"{where}: `{key}` is a table; write its keys below `[{key}]`")
+            checked(table, values[key], where, key)
+    flags = values.pop("flags", [])
+    if not isinstance(flags, list):
+        raise TargetError(f"{where}: write each flag below `[[flags]]`")
+    values["flags"] = [(where, flag) for flag in flags]
+    values["runtimes"] = [
+        (where, *_beside(one, path, FOLDER / "flags")) for one in values.get("runtimes", ())
+    ]
+    base = values.get("extends", "")
+    if not base:
+        return values
+    if "name" not in values:
+        raise TargetError(f"{where}: there should be a line `name = ...` with a text")
+    if not base.endswith(".toml") and base not in known_targets():
+        help = did_you_mean(base, known_targets())
+        raise TargetError(f"{where}: extends `{base}`, which is no target: {help}")
+    below = _merged(*_beside(base, path, FOLDER), digest, [*seen, path.resolve()])
+    for key in TABLES:
+        if key in values and key in below:
+            values[key] = below[key] | values[key]
+    values["flags"] = below["flags"] + values["flags"]
+    values["runtimes"] = below["runtimes"] + values["runtimes"]
+    return below | values
+
+
+def _beside(name: str, path: Path, folder: Path) -> tuple[Path, str]:
+    """The file that a target names, and how messages call it: the user's beside it, or one of ours."""
+    if name.endswith(".toml"):
+        return path.parent / name, name
+    return folder / f"{name}.toml", f"{name}.toml"
+
+
+def _registries(values: dict[str, Any], where: str, digest: Any) -> tuple[Registry, ...]:
+    if not values["runtimes"] and not values["flags"]:
+        return ()
+    from plait.compiler.registry import own_flags, read_registry
+
+    found: dict[Path, Registry] = {}
+    for named_by, path, called in values["runtimes"]:
+        if not path.is_file() and path.parent == FOLDER / "flags":
+            known = did_you_mean(path.stem, [one.stem for one in path.parent.glob("*.toml")])
+            raise TargetError(f"{named_by}: there is no runtime `{path.stem}`: {known}")
+        if path.resolve() not in found:
+            found[path.resolve()] = read_registry(path, called, digest)
+    if values["flags"]:
+        found[Path(where)] = own_flags(values["name"], values["flags"])
+    return tuple(found.values())

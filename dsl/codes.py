@@ -39,10 +39,14 @@ CODES = {
     "PL601": "A size, an index or a region does not fit: zero, negative, or outside the shape.",
     "PL602": "The round has more routes than can be compiled (4,096).",
     "PL603": "The round has more phases than can be unrolled (1,000,000), or calls deeper than 64.",
+    "PL708": "A launch recipe cannot be read: a quote without its end, a NUL, over 1,048,576 characters.",
     "PL902": "An `# allow` silences nothing: the note it names is not found there.",
 }
 
 
+_LIKELY = frozenset({"PL702", "PL703", "PL707"})
+
+
 def severity_of(code: str) -> Severity:
-    """Notes are the family of 9, waste; everything else is an error."""
-    return "note" if code.startswith("PL9") else "error"
+    """Notes are the family of 9, waste, and what is only likely to be wrong; the rest are errors."""
+    return "note" if code.startswith("PL9") or code in _LIKELY else "error"

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from plait.dsl import syntax
 from plait.dsl.build import LARGEST
-from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.parser import parse_expression
+from plait.dsl.record import Record
 from plait.dsl.span import Source, Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Broken, Value, evaluate, kind, written
@@ -26,6 +27,17 @@ TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FlagRead(Record):
+    """A variable of the environment that a flag reads."""
+
+    flag: str
+    variable: str
+    default: Value
+    span: Span
+    """Of the variable's name, in its quotes."""
+
+
 @dataclass
 class Settings:
     """What was asked for, and, once the pipeline is read, what each name came to be."""
@@ -35,6 +47,9 @@ class Settings:
     resolved: dict[str, Value] = field(default_factory=dict)
     read: dict[str, str | None] = field(default_factory=dict)
     """Environment variables that flags name, with what they held (None: not set)."""
+    flags: dict[str, FlagRead] = field(default_factory=dict)
+    places: Mapping[str, Span] = field(default_factory=dict)
+    """Where a variable of the environment was set, if a text says so."""
 
     def param(self, node: syntax.Param, scope: Mapping[str, Value | Broken]) -> Value:
         """The value of a param. Raises SpecError when a given value is of another kind."""
@@ -44,12 +59,14 @@ class Settings:
 
     def flag(self, node: syntax.Flag, scope: Mapping[str, Value | Broken]) -> Value:
         """The value of a flag: as a param, with the environment above its default."""
-        name, variable, default = node.name.text, *_environment_call(node)
+        name, text, default = node.name.text, *_environment_call(node)
+        variable = text.value
         value = evaluate(default, scope)
+        self.flags[name] = FlagRead(name, variable, value, text.span)
         held = self.environment.get(variable)
         self.read[variable] = held
         if held is not None and name not in self.given:
-            value = _from_environment(node, variable, held, value)
+            value = _from_environment(node, variable, held, value, self.places.get(variable))
         value = self._given(name, value, scope)
         self.resolved[name] = value
         return value
@@ -71,13 +88,14 @@ def settings_for(
     variant: str | None = None,
     given: Mapping[str, Value | Source] | None = None,
     environment: Mapping[str, str] | None = None,
+    places: Mapping[str, Span] | None = None,
 ) -> Settings:
     """Settings of a pipeline.
 
     `given` maps names to values, or to Sources that say NAME=VALUE in the spec's notation. Raises
     SpecError for a variant, param or flag that is not there.
     """
-    settings = Settings(environment=environment or {})
+    settings = Settings(environment=environment or {}, places=places or {})
     if variant is not None:
         for setting in _variant(file, pipeline, variant).settings:
             _known(pipeline, setting.name.text, setting.name.span)
@@ -138,9 +156,9 @@ def _known(pipeline: syntax.Pipeline, name: str, span: Span) -> None:
         raise SpecError([Diagnostic("PL105", message, span, help=did_you_mean(name, names))])
 
 
-def _environment_call(node: syntax.Flag) -> tuple[str, syntax.Expression]:
+def _environment_call(node: syntax.Flag) -> tuple[syntax.Text, syntax.Expression]:
     match node.value:
-        case syntax.Function(name=name, arguments=(syntax.Text(value=variable), default)):
+        case syntax.Function(name=name, arguments=(syntax.Text() as variable, default)):
             if name.text == "env":
                 return variable, default
     message = "the value of a flag is where it comes from and its default"
@@ -148,7 +166,9 @@ def _environment_call(node: syntax.Flag) -> tuple[str, syntax.Expression]:
     raise SpecError([Diagnostic("PL102", message, node.value.span, help=help)])
 
 
-def _from_environment(node: syntax.Flag, variable: str, held: str, default: Value) -> Value:
+def _from_environment(
+    node: syntax.Flag, variable: str, held: str, default: Value, place: Span | None
+) -> Value:
     text = held.strip()
     if len(held) > LONGEST_HELD or not held.isprintable():
         message = f"the environment's {variable} is no line of at most {LONGEST_HELD:,} characters"
@@ -164,4 +184,6 @@ def _from_environment(node: syntax.Flag, variable: str, held: str, default: Valu
     elif isinstance(default, float) and _FRACTION.fullmatch(text):
         return float(text)
     message = f"the environment has {variable}={json.dumps(held)}, which is not {kind(default)}"
-    raise SpecError([Diagnostic("PL106", message, node.span, help=f"unset or correct {variable}")])
+    labels = () if place is None else (Label(place, "set here"),)
+    help = f"unset or correct {variable}"
+    raise SpecError([Diagnostic("PL106", message, node.span, labels=labels, help=help)])

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from plait.compiler.compile import Asked, compile_source, prove, prove_all
 from plait.compiler.order import Order
+from plait.compiler.recipe.recipe import read_recipe
+from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.span import Source
 from plait.runtime.schedule import Schedule
@@ -112,3 +114,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return hold
+
+
+@pytest.fixture(scope="session")
+def found_in_example(findings) -> Callable[[Rule, int], list[Diagnostic]]:
+    """What is found in the bad (0) or the mended (1) example of a rule, on its target and recipe."""
+
+    def found(rule: Rule, number: int) -> list[Diagnostic]:
+        recipe = rule.recipes and read_recipe(Source("launch.sh", rule.recipes[number]))
+        return findings((rule.bad, rule.mended)[number], target=rule.target, recipe=recipe)
+
+    return found

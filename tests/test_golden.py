@@ -13,17 +13,22 @@ import pytest
 from plait.compiler.rules import RULES
 
 FOLDER = Path(__file__).parent / "golden"
-TEXTS = {rule.code: rule.bad for rule in RULES} | {
-    path.stem: path.read_bytes().decode() for path in sorted(FOLDER.glob("*.spec"))
-}
+TEXTS = {path.stem: path.read_bytes().decode() for path in sorted(FOLDER.glob("*.spec"))}
+BY_CODE = {rule.code: rule for rule in RULES}
+
+
+@pytest.mark.parametrize("code", BY_CODE)
+def test_a_rule_speaks_as_it_should(code: str, found_in_example, shown, golden) -> None:
+    """The message of its bad example, as a terminal without colour shows it."""
+    golden(code, shown(found_in_example(BY_CODE[code], 0)))
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_finding_reads_as_it_should(name: str, findings, shown, golden) -> None:
-    """The message as a terminal without colour shows it."""
+def test_a_mistake_reads_as_it_should(name: str, findings, shown, golden) -> None:
+    """The same of a text that is wrong in one way."""
     golden(name, shown(findings(TEXTS[name])))
 
 
 def test_every_rule_has_a_golden_message() -> None:
     """A new rule comes with its message; a message without a text it is made from is left over."""
-    assert {path.stem for path in FOLDER.glob("*.txt")} == set(TEXTS)
+    assert {path.stem for path in FOLDER.glob("*.txt")} == {*TEXTS, *BY_CODE}

@@ -1,10 +1,13 @@
 """What a round may not do: one rule a file, each its own documentation.
 
 A rule module has a `RULE` that says what it refuses and why, with a bad and a mended example, and a
-`check` that finds it in a round. Adding one means adding it to the list it belongs to.
+`check` that finds it in a round, in a sound pipeline, or in what it takes from outside. Adding one means
+adding it to `MODULES` or `NOTES` here, or to `OUTSIDE` in `outside.py`.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from plait.compiler.rules import (
     host_in_capture,
@@ -29,12 +32,22 @@ MODULES = (
 )
 """Rules that judge a round by itself."""
 NOTES = (unneeded_edge,)
-"""Rules that judge a sound pipeline as a whole, by the order of every variant and bucket."""
-RULES: tuple[Rule, ...] = tuple(module.RULE for module in (*MODULES, too_many_streams, *NOTES))
+"""Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
+if TYPE_CHECKING:
+    RULES: tuple[Rule, ...]
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    # Late, so that a round on a target without runtimes loads no rule about them.
+    if name == "RULES":
+        from plait.compiler.rules.outside import OUTSIDE
+
+        return tuple(module.RULE for module in (*MODULES, *OUTSIDE, too_many_streams, *NOTES))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def meanings() -> dict[str, tuple[str, str]]:
     """Every code there is, with what it says in a line, and why."""
     found = {code: (meaning, "") for code, meaning in CODES.items()}
-    found |= {rule.code: (rule.title, rule.why) for rule in RULES}
+    found |= {rule.code: (rule.title, rule.why) for rule in __getattr__("RULES")}
     return dict(sorted(found.items()))

@@ -24,7 +24,7 @@ def markdown() -> str:
     parts += [
         "Generated from the rules by `python -m plait.compiler.rules.pages`; `plait explain CODE` prints",
         "the same. The first digit is the family: 0 text, 1 names and values, 2 races, 3 values that are not",
-        "there, 4 structure, 5 capture, 6 sizes, 8 budgets, 9 waste.",
+        "there, 4 structure, 5 capture, 6 sizes, 7 flags and launch recipes, 8 budgets, 9 waste.",
         "",
         "Waste is a note: it is reported, and `plait check` still passes. A note that has an answer is",
         "silenced in the spec, with the reason, by a comment on its line or on a line of its own directly",
@@ -37,11 +37,8 @@ def markdown() -> str:
     ]
     for rule in sorted(RULES, key=lambda rule: rule.code):
         parts += [f"## {rule.code}: {rule.title}", "", rule.why, ""]
-        for title, example in (
-            (f"{rule.verdict.capitalize()}:", rule.bad),
-            ("Right:", rule.mended),
-        ):
-            parts += [title, "", "```", example.rstrip(), "```", ""]
+        for title, example in rule.examples():
+            parts += [f"{title.capitalize()}:", "", "```", example.rstrip(), "```", ""]
     parts += ["## Other codes", "", "| code | meaning |", "|---|---|"]
     parts += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
     return "\n".join(parts) + "\n"

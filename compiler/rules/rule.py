@@ -20,6 +20,10 @@ class Rule(Record):
     """A whole spec that the rule refuses, or has a note on."""
     mended: str
     """The same spec, right."""
+    target: str = "cpu"
+    """What both are compiled for."""
+    recipes: tuple[str, str] | None = None
+    """The launch recipes that they are held against, where the rule is about one."""
 
     @property
     def severity(self) -> Severity:
@@ -33,7 +37,17 @@ class Rule(Record):
     def page(self) -> str:
         """What `plait explain CODE` prints."""
         parts = [f"{self.code}: {self.title}", "", self.why]
-        for title, example in ((self.verdict, self.bad), ("right", self.mended)):
-            if example:
-                parts += ["", f"{title}:", "", *(f"    {line}" for line in example.splitlines())]
+        for title, example in self.examples():
+            parts += ["", f"{title}:", "", *(f"    {line}" for line in example.splitlines())]
         return "\n".join(parts) + "\n"
+
+    def examples(self) -> list[tuple[str, str]]:
+        """Each with its title: what is refused, or noted, and what is right."""
+        on = "" if self.target == "cpu" else f" on {self.target}"
+        shown = []
+        titles = (self.verdict, "right")
+        for number, (title, spec) in enumerate(zip(titles, (self.bad, self.mended), strict=True)):
+            shown.append((title + on, spec))
+            if self.recipes:
+                shown.append(("with the recipe", self.recipes[number]))
+        return shown

@@ -43,11 +43,11 @@ pipeline p {{
 
 def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
     device = round.streams[1:]
-    if len(device) <= target.streams:
+    if len(device) <= target.streams.pool:
         return []
-    first_over = device[target.streams]
+    first_over = device[target.streams.pool]
     assert first_over.span is not None
-    message = f"the round has {len(device)} device streams; {target.name} has {target.streams}"
+    message = f"the round has {len(device)} device streams; {target.name} has {target.streams.pool}"
     names = ", ".join(stream.name for stream in device)
     facts = (("streams", names), ("target", target.name))
     help = "let branches that never overlap share a stream"

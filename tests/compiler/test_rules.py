@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plait.compiler.rules import MODULES, NOTES, RULES
+from plait.compiler.rules.outside import OUTSIDE
 from plait.compiler.rules.rule import Rule
 
 BY_CODE = {rule.code: rule for rule in RULES}
@@ -25,25 +26,25 @@ def test_a_rule_is_its_own_documentation(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_a_bad_example_is_refused(rule: Rule, findings) -> None:
+def test_a_bad_example_is_refused(rule: Rule, found_in_example) -> None:
     """The bad example breaks that rule, or earns its note, and nothing else but what follows from it."""
-    found = findings(rule.bad)
+    found = found_in_example(rule, 0)
     assert [diagnostic.code for diagnostic in found] == [rule.code]
     assert found[0].severity == rule.severity
     assert found[0].help or found[0].fix
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_a_mended_example_is_sound(rule: Rule, findings) -> None:
+def test_a_mended_example_is_sound(rule: Rule, found_in_example) -> None:
     """The same spec, right, is passed without a word."""
-    assert findings(rule.mended) == []
+    assert found_in_example(rule, 1) == []
 
 
 def test_every_rule_module_is_listed(root) -> None:
     """A rule file that nobody lists would never be asked."""
     folder = root / "compiler" / "rules"
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "pages", "rule"}
-    listed = {module.__name__.rpartition(".")[2] for module in (*MODULES, *NOTES)}
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "outside", "pages", "rule"}
+    listed = {module.__name__.rpartition(".")[2] for module in (*MODULES, *OUTSIDE, *NOTES)}
     assert files == listed | {"too_many_streams"}
 
 

@@ -220,6 +220,20 @@ def test_every_pipeline_and_variant_of_a_file_is_judged(here, capsys) -> None:
     assert code == 2 and "choose one by its name (left, right)" in err
 
 
+def test_a_recipe_is_held_against_the_spec(here, capsys) -> None:
+    """Its exports set flags, its options are compared, in every verb that compiles."""
+    (here / "launch.sh").write_text(
+        "export SGLANG_ENABLE_OVERLAP_PLAN_STREAM=0\nserve --speculative-num-steps 3\n"
+    )
+    asked = ("examples/eagle.spec", "--target", "ascend910c", "--env", "launch.sh")
+    code, out, _ = run(capsys, "check", *asked)
+    assert code == 2 and out.startswith("error[PL705]: the recipe passes --speculative-num-steps 3")
+    code, _, err = run(capsys, "compile", *asked)
+    assert code == 2 and "1 error in launch.sh" in err
+    code, out, _ = run(capsys, "compile", *asked, "--set", "num_steps=3")
+    assert code == 0 and ["overlap_plan", False] in json.loads(out)["settings"]
+
+
 WRONG = {
     "no such spec": (["check", "nope.spec"], "nope.spec: No such file or directory"),
     "a folder": (["compile", "examples"], "examples: Is a directory"),
@@ -243,6 +257,22 @@ WRONG = {
     "a target file that is not there": (
         ["check", "examples/eagle.spec", "--target", "mine.toml"],
         "mine.toml: cannot be read (No such file or directory)",
+    ),
+    "a recipe that is not there": (
+        ["check", "examples/eagle.spec", "--env", "launch.sh"],
+        "launch.sh: No such file or directory",
+    ),
+    "a recipe that is not text": (
+        ["check", "examples/eagle.spec", "--env", "binary.spec"],
+        "binary.spec: is not UTF-8 text (byte 0)",
+    ),
+    "a recipe for a schedule": (
+        ["compile", "torn.json", "--env", "launch.sh"],
+        "torn.json: is compiled already; --env is for a .spec file",
+    ),
+    "a recipe far too large": (
+        ["explain", "examples/eagle.spec", "--env", "large.sh"],
+        "1 error in large.sh",
     ),
     "a torn schedule": (["run", "torn.json"], "torn.json: is not JSON"),
     "a schedule of something else": (["compile", "other.json"], "other.json: is not a schedule"),
@@ -311,6 +341,7 @@ def wrong_files(here: Path) -> Path:
     from plait.runtime.models.tiny.checkpoint import SHIPPED
 
     (here / "binary.spec").write_bytes(b"\xff\xfe")
+    (here / "large.sh").write_text("export A=1\n" * 1_000_000)
     (here / "torn.json").write_text('{"format": "plait sch')
     (here / "other.json").write_text('{"a": 1}')
     (here / "empty.txt").write_text("\n \n")

@@ -72,6 +72,19 @@ def test_the_example_of_embedding_runs(root: Path, tmp_path, monkeypatch) -> Non
     exec(compile(program, "docs/embedding.md", "exec"), {})
 
 
+def test_the_target_of_the_page_loads(root: Path, tmp_path, findings) -> None:
+    """What it builds on is there, and the flag that it lists is known."""
+    from plait.compiler.target import load_target
+
+    (text,) = re.findall(r"```toml\n(.*?)```", read(root, "docs/targets.md"), re.DOTALL)
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    target = load_target(str(path))
+    assert (target.name, target.device, target.streams.pool) == ("mine", "npu", 16)
+    spec = 'pipeline p { flag two = env("OUR_TWO_STREAMS", true) stream a phase go on a { } }'
+    assert findings(spec, target=str(path)) == []
+
+
 def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
     """All 52, in the order of the alphabet."""
     text = read(root, "docs/language.md")
@@ -81,7 +94,7 @@ def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
 PAGES = [
     "README.md",
     "editors/README.md",
-    *(f"docs/{name}.md" for name in ("language", "embedding", "architecture")),
+    *(f"docs/{name}.md" for name in ("language", "embedding", "targets", "architecture")),
 ]
 
 

@@ -13,6 +13,7 @@ from plait.exit import Refused
 
 if TYPE_CHECKING:
     from plait.compiler.compile import Asked
+    from plait.compiler.recipe.recipe import Recipe
     from plait.dsl.diagnostic import Diagnostic
     from plait.dsl.span import Source
     from plait.runtime.schedule import Schedule
@@ -30,6 +31,11 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", metavar="NAME", help="which pipeline, in a file of several")
     parser.add_argument(
         "--target", default="cpu", metavar="NAME", help="a target's name or .toml file; default cpu"
+    )
+    parser.add_argument(
+        "--env",
+        metavar="FILE",
+        help="a launch recipe: its exports are the environment, its options must fit the spec",
     )
 
 
@@ -49,8 +55,20 @@ def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
         variant=variant or options.variant,
         settings=settings,
         target=options.target,
+        recipe=_recipe(options.env) if options.env else None,
         capture=getattr(options, "capture", True),
     )
+
+
+def _recipe(path: str) -> Recipe:
+    """A launch recipe. Raises Refused, SpecError, OSError."""
+    from plait.compiler.compile import read_source
+    from plait.compiler.recipe.recipe import read_recipe
+
+    try:
+        return read_recipe(read_source(path))
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
 def spec_source(path: str) -> Source:
@@ -127,6 +145,8 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
 
     if options.set or options.variant:
         raise Refused(f"{path}: is compiled already; --set and --variant are for a .spec file")
+    if options.env:
+        raise Refused(f"{path}: is compiled already; --env is for a .spec file")
     try:
         return from_json(Path(path).read_text(encoding="utf-8"), Path(path).name)
     except UnicodeDecodeError:
