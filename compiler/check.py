@@ -28,6 +28,8 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
             if key not in seen:
                 seen.add(key)
                 report.add(diagnostic)
+    if not report.errors:
+        report.diagnostics += [found for rule in rules.ACROSS for found in rule.check(result)]
     return result
 
 

@@ -14,11 +14,11 @@ Between accesses of one replay only the replay's own order counts, where each ph
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from plait.compiler.order import Moment, Order
-from plait.compiler.round import HOST, Access, Axis, Close, Open, Phase, Round
+from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
 from plait.dsl.record import Record
 
 MOST_RACES = 10_000
@@ -42,6 +42,8 @@ class Touch(Record):
     """Whether the interval ends when the capture has copied it in."""
     within: bool = False
     """Whether it is the phase's own run within a replay."""
+    since: int = -1
+    """The item that the interval begins with: the phase, or the capture's load."""
 
     def meets(self, other: Touch, round: Round) -> bool:
         """Whether the two touch the same memory and one of them writes it."""
@@ -52,7 +54,8 @@ class Touch(Record):
             return False
         if not regions_meet(self.access.region, other.access.region):
             return False
-        return not round.disjoint or not _vouched(round, self.access, other.access)
+        a, b = self.access, other.access
+        return not vouched(round, (a.buffer, a.region), (b.buffer, b.region))
 
     @property
     def slot(self) -> int:
@@ -98,9 +101,9 @@ def bounds(axis: tuple[int, int] | int) -> tuple[int, int]:
     return axis if isinstance(axis, tuple) else (axis, axis + 1)
 
 
-def _vouched(round: Round, a: Access, b: Access) -> bool:
-    one, other = (a.buffer, a.region), (b.buffer, b.region)
-    return (one, other) in round.disjoint or (other, one) in round.disjoint
+def vouched(round: Round, a: Part, b: Part) -> bool:
+    """Whether the author says that the two parts never meet."""
+    return (a, b) in round.disjoint or (b, a) in round.disjoint
 
 
 def static_in(round: Round, capture: int) -> set[int]:
@@ -153,20 +156,18 @@ def _is_input(access: Access, static: set[int], written: set[int]) -> bool:
 def races(order: Order) -> list[Race]:
     """Every pair that meets without an order, the nearest rounds of it, by text."""
     found: dict[tuple[int, int, int], Race] = {}
-    _search(order, _touches(order), found)
+    _search(order, touches(order, range(order.rounds)), found)
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
             _search(order, _inner_touches(order, capture.number), found)
     return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
 
 
-def _search(
-    order: Order, touches: Iterator[Touch], found: dict[tuple[int, int, int], Race]
-) -> None:
+def _search(order: Order, given: Iterable[Touch], found: dict[tuple[int, int, int], Race]) -> None:
     """Adds every pair of the touches, given in issue order, that meets without an order."""
     behind: dict[tuple[int, int, bool], list[Touch]] = {}
     width = len(order.coordinates)
-    for touch in touches:
+    for touch in given:
         number = touch.access.buffer
         for coordinate in range(width):
             known = touch.begin[coordinate]
@@ -195,14 +196,14 @@ def _one_replay(a: Touch, b: Touch) -> bool:
     return a.round == b.round and a.phase.capture is not None and a.phase.capture == b.phase.capture
 
 
-def _touches(order: Order) -> Iterator[Touch]:
-    """Every access of every round, in issue order."""
+def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
+    """Every access of those rounds, in issue order, as it is seen from outside captures."""
     round = order.round
     static = {capture.number: static_in(round, capture.number) for capture in round.captures}
     closes = {
         item.capture: place for place, item in enumerate(round.items) if isinstance(item, Close)
     }
-    for number in range(order.rounds):
+    for number in rounds:
         load = None
         written: set[int] = set()
         for place, item in enumerate(round.items):
@@ -216,14 +217,17 @@ def _touches(order: Order) -> Iterator[Touch]:
                 if item.capture is None:
                     by_issue = buffer.place == "host" and item.stream != HOST and access.reads
                     begin = own.issued if by_issue else own.known
-                    yield Touch(item, access, number, place, begin, own, from_issue=by_issue)
+                    yield Touch(item, access, number, place, begin, own, by_issue, since=place)
                 else:
                     assert load is not None
                     loads = _is_input(access, static[item.capture], written)
                     end = load if loads else order.at(number, closes[item.capture])
                     by_issue = buffer.place == "host" and loads
-                    begin = load.issued if by_issue else own.known if buffer.task else load.known
-                    yield Touch(item, access, number, place, begin, end, by_issue, loads)
+                    since = own if buffer.task else load
+                    begin = since.issued if by_issue else since.known
+                    yield Touch(
+                        item, access, number, place, begin, end, by_issue, loads, since=since.item
+                    )
             written |= {access.buffer for access in item.accesses if access.writes}
 
 

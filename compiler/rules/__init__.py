@@ -2,7 +2,7 @@
 
 A rule module has a `RULE` that says what it refuses and why, with a bad and a mended example, and a
 `check` that finds it in a round, in a sound pipeline, or in what it takes from outside. Adding one means
-adding it to `MODULES` or `NOTES` here, or to `OUTSIDE` in `outside.py`.
+adding it to `MODULES`, `ACROSS` or `NOTES` here, or to `OUTSIDE` in `outside.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from plait.compiler.rules import (
     prev_not_kept,
     race,
     read_before_write,
+    switch,
     too_many_streams,
     unneeded_edge,
 )
@@ -31,6 +32,8 @@ MODULES = (
     host_in_capture,
 )
 """Rules that judge a round by itself."""
+ACROSS = (switch,)
+"""Rules that judge the routes of a round together, where each is right by itself."""
 NOTES = (unneeded_edge,)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
 if TYPE_CHECKING:
@@ -42,7 +45,9 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
         from plait.compiler.rules.outside import OUTSIDE
 
-        return tuple(module.RULE for module in (*MODULES, *OUTSIDE, too_many_streams, *NOTES))
+        return tuple(
+            module.RULE for module in (*MODULES, *ACROSS, *OUTSIDE, too_many_streams, *NOTES)
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order, rounds_needed
 from plait.compiler.round import Edge, Round
-from plait.compiler.rules import never_comes_back
+from plait.compiler.rules import never_comes_back, switch
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic
 from plait.dsl.span import Span
@@ -75,6 +75,8 @@ def check(orders: list[Order]) -> list[Diagnostic]:
             if not _sound(rounds[place], shorter):
                 break
         else:
+            if len(without) > 1 and switch.check([order(round) for round in without]):
+                continue
             left = without
             unneeded.append(_diagnostic(orders, span))
     return sorted(unneeded, key=lambda one: one.place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plait.compiler.rules import MODULES, NOTES, RULES
+from plait.compiler.rules import ACROSS, MODULES, NOTES, RULES
 from plait.compiler.rules.outside import OUTSIDE
 from plait.compiler.rules.rule import Rule
 
@@ -44,7 +44,9 @@ def test_every_rule_module_is_listed(root) -> None:
     """A rule file that nobody lists would never be asked."""
     folder = root / "compiler" / "rules"
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "outside", "pages", "rule"}
-    listed = {module.__name__.rpartition(".")[2] for module in (*MODULES, *OUTSIDE, *NOTES)}
+    listed = {
+        module.__name__.rpartition(".")[2] for module in (*MODULES, *ACROSS, *OUTSIDE, *NOTES)
+    }
     assert files == listed | {"too_many_streams"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import networkx
 from hypothesis import strategies as st
 
@@ -83,8 +85,10 @@ def round_texts(draw: st.DrawFn) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def slow_order(round: Round, rounds: int) -> networkx.DiGraph:
+def slow_order(rounds: Sequence[Round]) -> networkx.DiGraph:
     """Happens-before as a graph, straight from the rules of the language, nothing clever.
+
+    The rounds follow each other; all of them issue the same phases.
 
     Nodes are (round, item, "issue" | "run"): the host's issue of an item, and its run.
     """
@@ -97,7 +101,7 @@ def slow_order(round: Round, rounds: int) -> networkx.DiGraph:
         graph.add_node(node)
         graph.add_edges_from((one, node) for one in before if one is not None)
 
-    for number in range(rounds):
+    for number, round in enumerate(rounds):
         for place, item in enumerate(round.items):
             run = (number, place, "run")
             if isinstance(item, Edge):
@@ -105,7 +109,7 @@ def slow_order(round: Round, rounds: int) -> networkx.DiGraph:
                 if source.kind == "stream":
                     start = newest.get(source.number)
                 else:
-                    start = _named(round, source, number - source.rounds_back)
+                    start = _named(rounds, source, number - source.rounds_back)
                 if item.target == HOST:
                     follow(run, host, start)
                     host = run
@@ -127,10 +131,10 @@ def slow_order(round: Round, rounds: int) -> networkx.DiGraph:
     return graph
 
 
-def _named(round: Round, source, number: int) -> tuple | None:
+def _named(rounds: Sequence[Round], source, number: int) -> tuple | None:
     if number < 0:
         return None
-    for place, item in enumerate(round.items):
+    for place, item in enumerate(rounds[number].items):
         found = (
             (source.kind == "phase" and isinstance(item, Phase) and item.number == source.number)
             or (

@@ -20,7 +20,7 @@ def test_clocks_say_what_the_rules_say(text: str) -> None:
     """One comparison of clocks gives reachability in the graph of the rules, for every pair."""
     round = elaborated(text)
     found = order(round, 3)
-    graph = slow_order(round, 3)
+    graph = slow_order([round] * 3)
     after = {node: networkx.descendants(graph, node) for node in graph if node[2] == "run"}
     moments = [moment for by_item in found.moments for moment in by_item.values()]
     for one in moments:
@@ -136,7 +136,7 @@ def test_what_runs_beside_a_branch_is_what_no_path_keeps_apart(text: str) -> Non
     round = elaborated(text)
     found = branches(order(round))
     span = max((branch.rounds_later for branch in found), default=0) or 1
-    graph = slow_order(round, 2 * span + 1)
+    graph = slow_order([round] * (2 * span + 1))
     after = {node: networkx.descendants(graph, node) for node in graph if node[2] == "run"}
     steps = {}
     for place, item in enumerate(round.items):

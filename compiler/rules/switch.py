@@ -1,0 +1,184 @@
+"""Two accesses that meet when rounds of different routes follow each other, and that nothing orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plait.compiler.conflicts import Touch, regions_meet, touches, vouched
+from plait.compiler.order import Order
+from plait.compiler.round import Round
+from plait.compiler.rules.rule import Rule
+from plait.compiler.summary import Summary, coordinates_of, summary
+from plait.dsl.diagnostic import Diagnostic, Fix, Label
+
+RULE = Rule(
+    code="PL203",
+    title="two accesses of different routes have no order",
+    why="""\
+A bucket, a run-time param and a guard choose a route for each round, and rounds of different routes
+share their streams and their buffers. A pair that is ordered while one route repeats may have no order
+when another comes in between: the edge that orders it is not there, or the rows that meet are others.
+The message gives the routes in the order in which they show it. Write the edge on every route, or, where
+the two belong to different rounds, give the buffer `copies`.""",
+    bad="""\
+spec 1
+pipeline p {
+  dim bs in [1, 2]
+  stream main
+  stream side
+  buffer x : i64[2] carried
+  phase change on main { updates x[bs - 1] }
+  fork side from change
+  phase look on side { reads x[2 - bs] }
+  join prev look into host
+}
+""",
+    mended="""\
+spec 1
+pipeline p {
+  dim bs in [1, 2]
+  stream main
+  stream side
+  buffer x : i64[2] carried
+  phase change on main { updates x[bs - 1] }
+  fork side from change
+  phase look on side { reads x[2 - bs] }
+  join side into main
+}
+""",
+)
+
+MOST = 20
+"""Findings: the first ones, by distance and text."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A route, with the touches of one round of it."""
+
+    order: Order
+    summary: Summary
+    touches: dict[str, list[Touch]]
+    """By the name of the buffer."""
+
+    @property
+    def round(self) -> Round:
+        return self.order.round
+
+
+def check(orders: list[Order]) -> list[Diagnostic]:
+    """Compares every route with every other: what one leaves known is carried through those between."""
+    different = list({_judged_alike(order.round): order for order in orders}.values())
+    if len(different) < 2:
+        return []
+    coordinates = coordinates_of(order.round for order in different)
+    parts = [
+        _Part(order, summary(order.round, coordinates), _by_buffer(order)) for order in different
+    ]
+    found: dict[tuple, Diagnostic] = {}
+    for first in parts:
+        for name, earlier, later, last, way in _races(first, parts):
+            key = (earlier.access.span, later.access.span, name)
+            if key not in found and len(found) < MOST:
+                found[key] = _diagnostic(first, earlier, last, later, way, name)
+    return list(found.values())
+
+
+def _judged_alike(round: Round) -> tuple:
+    regions = tuple(tuple(access.region for access in phase.accesses) for phase in round.phases)
+    return round.structure(), regions
+
+
+def _by_buffer(order: Order) -> dict[str, list[Touch]]:
+    found: dict[str, list[Touch]] = {}
+    for touch in touches(order, [order.rounds - 1]):
+        found.setdefault(order.round.buffers[touch.access.buffer].name, []).append(touch)
+    return found
+
+
+_Way = tuple[_Part, ...]
+"""The routes between the two."""
+
+
+def _races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch, _Part, _Way]]:
+    """Every race that begins in a round of that route, the nearest rounds first."""
+    copies = max(buffer.copies for part in parts for buffer in part.round.buffers)
+    backs = [t.access.rounds_back for part in parts for ts in part.touches.values() for t in ts]
+    levels: dict[int, dict[int, _Way]] = {}
+    for distance in range(1, copies + max(backs, default=0) + 1):
+        for name, ours in first.touches.items():
+            buffer = first.round.buffers[ours[0].access.buffer]
+            for mask, earlier in _endings(first, ours):
+                level = levels.setdefault(mask, {mask: ()})
+                for last in parts:
+                    for later in last.touches.get(name, ()):
+                        if not _meet(first.round, earlier, later, distance, buffer.copies):
+                            continue
+                        known = last.summary.issued if later.from_issue else last.summary.knows
+                        for left, way in level.items():
+                            if not known[later.since] & left:
+                                yield name, earlier, later, last, way
+                                break
+        levels = {mask: _next(level, parts) for mask, level in levels.items()}
+
+
+def _endings(part: _Part, ours: list[Touch]) -> Iterator[tuple[int, Touch]]:
+    """Touches with the coordinates that come after them; of equal ones, one."""
+    seen = set()
+    for touch in ours:
+        mask = part.summary.left[touch.end.item]
+        access = touch.access
+        key = (mask, access.writes, access.region, access.rounds_back)
+        if key not in seen:
+            seen.add(key)
+            yield mask, touch
+
+
+def _next(level: dict[int, _Way], parts: list[_Part]) -> dict[int, _Way]:
+    """What may be known of the same touch after one more round, of any route."""
+    found: dict[int, _Way] = {}
+    for mask, way in level.items():
+        for part in parts:
+            found.setdefault(part.summary.after(mask), (*way, part))
+    return found
+
+
+def _meet(round: Round, earlier: Touch, later: Touch, distance: int, copies: int) -> bool:
+    a, b = earlier.access, later.access
+    if not (a.writes or b.writes) or (distance - b.rounds_back + a.rounds_back) % copies:
+        return False
+    if not regions_meet(a.region, b.region):
+        return False
+    number = a.buffer  # of the first route; the other's may differ
+    return not vouched(round, (number, a.region), (number, b.region))
+
+
+def _diagnostic(
+    first: _Part, earlier: Touch, last: _Part, later: Touch, way: _Way, buffer: str
+) -> Diagnostic:
+    one, other = earlier.phase, later.phase
+    streams = first.round.stream_name(one.stream), last.round.stream_name(other.stream)
+    routes = [part.round.where.removeprefix(" at ") for part in (first, *way, last)]
+    rounds = len(routes) - 1
+    prev = f"prev {rounds} " if rounds > 1 else "prev "
+    into = "host" if later.from_issue else streams[1]
+    edge = f"join {prev}{one.name} into {into}"
+    ago = "the round before" if rounds == 1 else f"{rounds} rounds before"
+    return Diagnostic(
+        RULE.code,
+        f"`{other.name}` on {streams[1]} and `{one.name}` on {streams[0]} of {ago} have no order"
+        f" when the route changes",
+        later.access.span,
+        label=f"{later.access.kind} {buffer}",
+        labels=(Label(earlier.access.span, f"{earlier.access.kind} {buffer}"),),
+        facts=(
+            ("buffer", buffer),
+            ("phases", f"{one.name}, {other.name}"),
+            ("streams", ", ".join(streams)),
+            ("routes", "; then ".join(routes)),
+            ("missing edge", edge),
+        ),
+        help="write the edge on every route, or give the buffer `copies`",
+        fix=Fix(f"before line {later.phase.statement.line}, write: {edge}"),
+    )
