@@ -16,14 +16,19 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
     """The order of every round, in the order given. What is wrong goes to `report`, once."""
     orders: dict[tuple, Order] = {}
     seen: set[tuple] = set()
+    judged: set[tuple] = set()
     result = []
     for round in rounds:
-        structure = round.structure()
+        structure = round.structure
         if structure not in orders:
             orders[structure] = order(round)
         found = replace(orders[structure], round=round)  # same order, other sizes
         result.append(found)
-        for diagnostic in attached(_findings(round, found, target)):
+        meeting = round.meeting
+        modules = rules.OF_SIZES if meeting in judged else rules.MODULES
+        judged.add(meeting)
+        findings = [finding for module in modules for finding in module.check(round, found)]
+        for diagnostic in attached(findings + too_many_streams.check(round, found, target)):
             key = (diagnostic.code, diagnostic.span, diagnostic.facts)
             if key not in seen:
                 seen.add(key)
@@ -31,11 +36,6 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
     if not report.errors:
         report.diagnostics += [found for rule in rules.ACROSS for found in rule.check(result)]
     return result
-
-
-def _findings(round: Round, found: Order, target: Target) -> list[Diagnostic]:
-    findings = [finding for module in rules.MODULES for finding in module.check(round, found)]
-    return findings + too_many_streams.check(round, found, target)
 
 
 def attached(findings: list[Diagnostic]) -> list[Diagnostic]:

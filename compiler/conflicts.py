@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from plait.compiler.order import Moment, Order
 from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
@@ -166,34 +167,33 @@ def races(order: Order) -> list[Race]:
 def _search(order: Order, given: Iterable[Touch], found: dict[tuple[int, int, int], Race]) -> None:
     """Adds every pair of the touches, given in issue order, that meets without an order."""
     behind: dict[tuple[int, int, bool], list[Touch]] = {}
-    width = len(order.coordinates)
-    for touch in given:
-        number = touch.access.buffer
-        for coordinate in range(width):
-            known = touch.begin[coordinate]
-            for loads in (False, True):
-                # Each list ends things in order, so the first one known to be over ends the search.
-                for earlier in reversed(behind.get((number, coordinate, loads), ())):
-                    if earlier.end.index <= known:
-                        break
-                    if _one_run(earlier, touch) or _one_replay(earlier, touch):
+    coordinates = range(len(order.coordinates))
+    for _, group in groupby(given, _replay):
+        # What one replay, or one phase, does to itself is another matter: only then does it count.
+        own = list(group)
+        for touch in own:
+            number, begin = touch.access.buffer, touch.begin
+            for coordinate in coordinates:
+                for loads in (False, True):
+                    earlier_ones = behind.get((number, coordinate, loads))
+                    if earlier_ones is None:
                         continue
-                    if not earlier.meets(touch, order.round):
-                        continue
-                    if len(found) < MOST_RACES:
-                        found.setdefault((earlier.item, touch.item, number), Race(earlier, touch))
-        behind.setdefault((number, touch.end.coordinate, touch.loads), []).append(touch)
+                    # Each list ends things in order: the first one known to be over ends the search.
+                    for earlier in reversed(earlier_ones):
+                        if earlier.end.index <= begin[coordinate]:
+                            break
+                        if earlier.meets(touch, order.round) and len(found) < MOST_RACES:
+                            key = (earlier.item, touch.item, number)
+                            found.setdefault(key, Race(earlier, touch))
+        for touch in own:
+            key = (touch.access.buffer, touch.end.coordinate, touch.loads)
+            behind.setdefault(key, []).append(touch)
 
 
-def _one_run(a: Touch, b: Touch) -> bool:
-    return a.round == b.round and a.item == b.item
-
-
-def _one_replay(a: Touch, b: Touch) -> bool:
-    """Whether both are seen from outside one replay, whose own order is another matter."""
-    if a.within or b.within:
-        return False
-    return a.round == b.round and a.phase.capture is not None and a.phase.capture == b.phase.capture
+def _replay(touch: Touch) -> tuple[int, int | None, int]:
+    """What touches of one run share: a phase's, or, seen from outside, a replay's."""
+    graph = None if touch.within else touch.phase.capture
+    return touch.round, graph, touch.item if graph is None else -1
 
 
 def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:

@@ -8,7 +8,8 @@ order of the text; stream 0 is the host. Every part keeps the span it came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from plait.dsl.record import Record
@@ -257,6 +258,13 @@ class Round:
             case "await":
                 return f"await {source} on {target}"
 
+    @cached_property
+    def meeting(self) -> tuple:
+        """Its structure and all regions: two rounds that are equal in it race alike."""
+        regions = tuple(tuple(access.region for access in phase.accesses) for phase in self.phases)
+        return self.structure, regions
+
+    @cached_property
     def structure(self) -> tuple:
         """All but sizes: two rounds of equal structure have the same order and the same wiring."""
         accesses = tuple(
@@ -267,8 +275,11 @@ class Round:
             (item.number, item.name, item.stream, item.capture) if isinstance(item, Phase) else item
             for item in self.items
         )
-        buffers = tuple(replace(buffer, shape=None) for buffer in self.buffers)
-        captures = tuple(replace(capture, rows=0) for capture in self.captures)
+        buffers = tuple(
+            (b.name, b.dtype, b.carried, b.static, b.scratch, b.copies, b.place, b.task, b.pool)
+            for b in self.buffers
+        )
+        captures = tuple((capture.name, capture.stream, capture.pool) for capture in self.captures)
         return self.streams, buffers, captures, accesses, items
 
 

@@ -23,14 +23,17 @@ from plait.compiler.rules import (
 from plait.compiler.rules.rule import Rule
 from plait.dsl.codes import CODES
 
-MODULES = (
+OF_ORDER = (
     race,
     overlap,
-    read_before_write,
     prev_not_kept,
     never_comes_back,
     host_in_capture,
 )
+"""Rules that find the same in all rounds that meet alike, whatever the sizes."""
+OF_SIZES = (read_before_write,)
+"""Rules that look at the sizes of a bucket, too."""
+MODULES = (*OF_ORDER, *OF_SIZES)
 """Rules that judge a round by itself."""
 ACROSS = (switch,)
 """Rules that judge the routes of a round together, where each is right by itself."""

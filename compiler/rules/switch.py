@@ -55,27 +55,23 @@ MOST = 20
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A route, with the touches of one round of it."""
+    """A route, with the touches of one round of it, by the name of the buffer; of equal ones, one."""
 
-    order: Order
+    round: Round
     summary: Summary
-    touches: dict[str, list[Touch]]
-    """By the name of the buffer."""
-
-    @property
-    def round(self) -> Round:
-        return self.order.round
+    ends: dict[str, list[tuple[int, Touch]]]
+    """Each with the coordinates that come after it."""
+    begins: dict[str, list[tuple[int, Touch]]]
+    """Each with the coordinates that it comes after."""
 
 
 def check(orders: list[Order]) -> list[Diagnostic]:
     """Compares every route with every other: what one leaves known is carried through those between."""
-    different = list({_judged_alike(order.round): order for order in orders}.values())
+    different = list({order.round.meeting: order for order in orders}.values())
     if len(different) < 2:
         return []
     coordinates = coordinates_of(order.round for order in different)
-    parts = [
-        _Part(order, summary(order.round, coordinates), _by_buffer(order)) for order in different
-    ]
+    parts = [_part(order, summary(order.round, coordinates)) for order in different]
     found: dict[tuple, Diagnostic] = {}
     for first in parts:
         for name, earlier, later, last, way in _races(first, parts):
@@ -85,15 +81,23 @@ def check(orders: list[Order]) -> list[Diagnostic]:
     return list(found.values())
 
 
-def _judged_alike(round: Round) -> tuple:
-    regions = tuple(tuple(access.region for access in phase.accesses) for phase in round.phases)
-    return round.structure(), regions
-
-
-def _by_buffer(order: Order) -> dict[str, list[Touch]]:
-    found: dict[str, list[Touch]] = {}
+def _part(order: Order, found: Summary) -> _Part:
+    ends: dict[tuple, Touch] = {}
+    begins: dict[tuple, Touch] = {}
     for touch in touches(order, [order.rounds - 1]):
-        found.setdefault(order.round.buffers[touch.access.buffer].name, []).append(touch)
+        access = touch.access
+        name = order.round.buffers[access.buffer].name
+        what = (access.writes, access.region, access.rounds_back)
+        known = found.issued if touch.from_issue else found.knows
+        ends.setdefault((name, found.left[touch.end.item], what), touch)
+        begins.setdefault((name, known[touch.since], what), touch)
+    return _Part(order.round, found, _by_name(ends), _by_name(begins))
+
+
+def _by_name(touches: dict[tuple, Touch]) -> dict[str, list[tuple[int, Touch]]]:
+    found: dict[str, list[tuple[int, Touch]]] = {}
+    for (name, mask, _), touch in touches.items():
+        found.setdefault(name, []).append((mask, touch))
     return found
 
 
@@ -104,35 +108,19 @@ _Way = tuple[_Part, ...]
 def _races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch, _Part, _Way]]:
     """Every race that begins in a round of that route, the nearest rounds first."""
     copies = max(buffer.copies for part in parts for buffer in part.round.buffers)
-    backs = [t.access.rounds_back for part in parts for ts in part.touches.values() for t in ts]
+    backs = [t.access.rounds_back for part in parts for ts in part.ends.values() for _, t in ts]
     levels: dict[int, dict[int, _Way]] = {}
     for distance in range(1, copies + max(backs, default=0) + 1):
-        for name, ours in first.touches.items():
-            buffer = first.round.buffers[ours[0].access.buffer]
-            for mask, earlier in _endings(first, ours):
-                level = levels.setdefault(mask, {mask: ()})
+        for name, ours in first.ends.items():
+            turns = first.round.buffers[ours[0][1].access.buffer].copies
+            for left_known, earlier in ours:
+                level = levels.setdefault(left_known, {left_known: ()})
                 for last in parts:
-                    for later in last.touches.get(name, ()):
-                        if not _meet(first.round, earlier, later, distance, buffer.copies):
-                            continue
-                        known = last.summary.issued if later.from_issue else last.summary.knows
-                        for left, way in level.items():
-                            if not known[later.since] & left:
-                                yield name, earlier, later, last, way
-                                break
+                    for known, later in last.begins.get(name, ()):
+                        way = next((w for left, w in level.items() if not known & left), None)
+                        if way is not None and _meet(first.round, earlier, later, distance, turns):
+                            yield name, earlier, later, last, way
         levels = {mask: _next(level, parts) for mask, level in levels.items()}
-
-
-def _endings(part: _Part, ours: list[Touch]) -> Iterator[tuple[int, Touch]]:
-    """Touches with the coordinates that come after them; of equal ones, one."""
-    seen = set()
-    for touch in ours:
-        mask = part.summary.left[touch.end.item]
-        access = touch.access
-        key = (mask, access.writes, access.region, access.rounds_back)
-        if key not in seen:
-            seen.add(key)
-            yield mask, touch
 
 
 def _next(level: dict[int, _Way], parts: list[_Part]) -> dict[int, _Way]:

@@ -60,7 +60,7 @@ MOST_ITEMS = 200_000
 
 def check(orders: list[Order]) -> list[Diagnostic]:
     """The edges that can go together, or any of them alone; the last of several that do the same."""
-    rounds = list({_judged_alike(found.round): found.round for found in orders}.values())
+    rounds = list({found.round.meeting: found.round for found in orders}.values())
     left = list(rounds)
     items = 0
     unneeded = []
@@ -80,12 +80,6 @@ def check(orders: list[Order]) -> list[Diagnostic]:
             left = without
             unneeded.append(_diagnostic(orders, span))
     return sorted(unneeded, key=lambda one: one.place)
-
-
-def _judged_alike(round: Round) -> tuple:
-    """Equal for rounds whose accesses meet in the same places and whose order is the same."""
-    regions = tuple(tuple(access.region for access in phase.accesses) for phase in round.phases)
-    return round.structure(), regions
 
 
 def _statements(rounds: list[Round]) -> set[Span]:
