@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -15,6 +16,8 @@ from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Measure, evaluate, kind, truth, whole
 from plait.dsl.words import COLLECTIVES
+
+MOST_TURNS = 4096
 
 
 @dataclass
@@ -40,6 +43,11 @@ class Clauses:
         said = Said()
         self.take(node.clauses, said)
         self._distinct(said)
+        turns = math.lcm(*(self.tables.buffers[a.buffer].copies for a in said.accesses))
+        if turns > MOST_TURNS:
+            message = f"the phase meets the same copies again only after {turns:,} rounds"
+            help = f"the most is {MOST_TURNS:,}: give its buffers the same number of `copies`"
+            _fail("PL601", message, node.label.span, help)
         for access in said.accesses:
             buffer = self.tables.buffers[access.buffer]
             if stream == HOST and buffer.place == "pinned":

@@ -182,9 +182,11 @@ def _search(order: Order, given: Iterable[Touch], found: dict[tuple[int, int, in
                     for earlier in reversed(earlier_ones):
                         if earlier.end.index <= begin[coordinate]:
                             break
-                        if earlier.meets(touch, order.round) and len(found) < MOST_RACES:
+                        if earlier.meets(touch, order.round):
                             key = (earlier.item, touch.item, number)
                             found.setdefault(key, Race(earlier, touch))
+                            if len(found) >= MOST_RACES:
+                                return
         for touch in own:
             key = (touch.access.buffer, touch.end.coordinate, touch.loads)
             behind.setdefault(key, []).append(touch)

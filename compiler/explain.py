@@ -10,6 +10,7 @@ from plait.compiler.branches import Beside, Branch, branches
 from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
 from plait.compiler.round import Edge, Open, Phase, Vote
+from plait.compiler.steps import few
 from plait.dsl.values import plain
 
 
@@ -55,9 +56,10 @@ def skeleton(found: Order) -> Skeleton:
     lines = []
     for place, item in enumerate(round.items):
         if isinstance(item, Edge):
+            if item.capture is not None:  # the graph's own structure
+                continue
             target = round.stream_name(item.target)
-            # Within a graph an edge is structure: what it orders is the graph's own matter.
-            needed = _orders_of(found, place) if item.capture is None else ()
+            needed = _orders_of(found, place)
             at = item.span.line
             text = round.edge_text(item)
             lines.append(Line(at, text, target, edge=True, waits=place in waited, orders=needed))
@@ -109,7 +111,7 @@ def skeleton_text(found: Skeleton) -> str:
             continue
         text = f"{line.line:>5}  {line.stream.ljust(width)}  {line.text}"
         if line.phases:
-            text += f": {', '.join(line.phases)}   (captured, {line.rows} rows)"
+            text += f": {few(line.phases)}   (captured, {line.rows} rows)"
         out.append(text)
     out += ["", "branches", ""]
     for branch in found.branches:

@@ -7,6 +7,7 @@ a stream keeps by itself, and the waits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plait.runtime.schedule import PHASE_OPS, Bucket, Schedule
@@ -32,6 +33,16 @@ class Before:
     target: int | None
     rounds_back: int = 0
     waits: bool = False
+
+
+FEW = 8
+
+
+def few(names: Sequence[str]) -> str:
+    """Names in a row; of very many, the first, the last and how many."""
+    if len(names) <= FEW:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])}, ... {names[-1]} ({len(names)} phases)"
 
 
 def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]:

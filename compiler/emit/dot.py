@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.graph import graph
+from plait.compiler.steps import few
 from plait.runtime.schedule import Bucket, Schedule
 
 
@@ -27,7 +28,7 @@ def dot(schedule: Schedule, bucket: Bucket) -> str:
 def _box(name: str, data: dict) -> str:
     if not data["phases"]:
         return ""
-    return f' [shape=box3d, label="{name}\\n{", ".join(data["phases"])}\\n{data["rows"]} rows"]'
+    return f' [shape=box3d, label="{name}\\n{few(data["phases"])}\\n{data["rows"]} rows"]'
 
 
 def _arrow(data: dict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plait.compiler.steps import Step, steps
+from plait.compiler.steps import Step, few, steps
 from plait.runtime.schedule import Bucket, Schedule
 
 
@@ -27,7 +27,7 @@ def mermaid(schedule: Schedule, bucket: Bucket) -> str:
 def _box(step: Step) -> str:
     if not step.phases:
         return f'["{step.name}"]'
-    return f'[["{step.name}: {", ".join(step.phases)}<br/>{step.rows} rows"]]'
+    return f'[["{step.name}: {few(step.phases)}<br/>{step.rows} rows"]]'
 
 
 def _ago(rounds: int) -> str:

@@ -46,13 +46,17 @@ pipeline p {
 
 MOST = 100
 """Findings a check reports; each is mended before the next is looked for."""
+MOST_ITEMS = 200_000
+"""Items of rounds that are ordered anew on the way: in a very large round fewer findings come at once."""
 
 
 def check(round: Round, found: Order) -> list[Diagnostic]:
     """One finding for every edge that is missing, with all the races that the edge would end."""
     diagnostics: list[Diagnostic] = []
     pairs = races(found)
-    while pairs and len(diagnostics) < MOST:
+    items = 0
+    while pairs and len(diagnostics) < MOST and items < MOST_ITEMS:
+        items += len(found.round.items) * found.rounds
         edge = mend.tight(found.round, pairs[0])
         mended = order(edge.applied(found.round), found.rounds)
         left = races(mended)

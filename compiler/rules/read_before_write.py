@@ -39,6 +39,10 @@ pipeline p {
 )
 
 
+MOST_PARTS = 256
+"""Pieces that the writes above a read may cut a buffer into before it is given up as unwritten."""
+
+
 def check(round: Round, found: Order) -> list[Diagnostic]:
     diagnostics = []
     written: dict[int, list[Access]] = {}
@@ -66,7 +70,11 @@ def _unwritten(round: Round, access: Access, writes: list[Access]) -> str | None
     left = [box(access.region, buffer.shape)]
     for write in writes:
         left = subtract(left, box(write.region, buffer.shape))
-    return f"{buffer.name}[{_shown(left[0])}]" if left else None
+        if not left:
+            return None
+        if len(left) > MOST_PARTS:
+            return f"one of more than {MOST_PARTS} parts of {buffer.name}"
+    return f"{buffer.name}[{_shown(left[0])}]"
 
 
 def _shown(part: Box) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from plait.runtime.devices.recording import CaptureError
     from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
-    from plait.runtime.schedule_reader import ScheduleError
+    from plait.runtime.schedule_check import ScheduleError
 
 __all__ = [
     "BindError",
@@ -92,7 +92,7 @@ def diff(before: Schedule, after: Schedule) -> Diff:
 _ERRORS = {
     "SpecError": "plait.dsl.diagnostic",
     "TargetError": "plait.compiler.target",
-    "ScheduleError": "plait.runtime.schedule_reader",
+    "ScheduleError": "plait.runtime.schedule_check",
     "BindError": "plait.runtime.runner",
     "CaptureError": "plait.runtime.devices.recording",
     "DeviceError": "plait.runtime.devices.base",

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plait.runtime.program import program_text
+from plait.runtime.schedule_check import ScheduleError
 from plait.runtime.schedule_json import digests_of, to_json
-from plait.runtime.schedule_reader import ScheduleError, from_json
+from plait.runtime.schedule_reader import from_json
 
 
 @pytest.fixture(scope="module")

@@ -141,7 +141,8 @@ def _files(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _loaded(options: argparse.Namespace, path: str) -> Schedule:
-    from plait.runtime.schedule_reader import ScheduleError, from_json
+    from plait.runtime.schedule_check import ScheduleError
+    from plait.runtime.schedule_reader import from_json
 
     if options.set or options.variant:
         raise Refused(f"{path}: is compiled already; --set and --variant are for a .spec file")

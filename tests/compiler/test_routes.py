@@ -1,0 +1,229 @@
+"""Guards, run-time params, votes and launches: which rounds there are, and what each issues."""
+
+from __future__ import annotations
+
+import pytest
+
+GUARDED = """\
+spec 1
+pipeline p {
+  param steps in [1, 2] = 2
+  group tp
+  dim bs in [1, 4] over tp
+  guard graph over tp
+  guard ready over tp if steps > 1 else true
+  guard local
+  stream main
+  buffer x : i64[bs] carried
+  capture g on main rows bs when graph and ready {
+    for i in 1 .. steps { phase step[i] on main { updates x } }
+  }
+  when local { phase extra on main { updates x } }
+}
+"""
+
+
+def test_every_route_is_a_bucket_and_equal_programs_are_one(compiled) -> None:
+    """A guard that is not asked has one answer; sizes share the program of their route."""
+    schedule = compiled(GUARDED)
+    routes = [dict(bucket.route) for bucket in schedule.buckets]
+    assert len(schedule.buckets) == 2 * (8 + 4) and routes[0] == {
+        "steps": 2,
+        "graph": True,
+        "ready": True,
+        "local": True,
+    }
+    assert sum("ready" not in route for route in routes) == 2 * 4
+    assert len(schedule.programs) == 8
+    assert schedule.buckets[0].name == "bs = 1, steps = 2, graph = true, ready = true, local = true"
+    assert [capture.name for capture in schedule.captures] == ["g", "g"]  # of two steps, and of one
+
+
+def test_adjacent_votes_of_a_group_are_one(compiled) -> None:
+    """A dim of the largest rank and guards over one group are one question; a local guard is its own."""
+    schedule = compiled(GUARDED)
+    votes = {vote.names: vote.group for vote in schedule.votes}
+    assert votes == {("bs", "graph", "ready"): 0, ("bs", "graph"): 0, ("local",): None}
+    assert [one.op for one in schedule.program_of(schedule.buckets[0])][:2] == ["vote", "vote"]
+
+
+def test_the_default_of_a_run_time_param_can_be_set(compiled, findings) -> None:
+    """To one of its choices; its default comes first."""
+    schedule = compiled(GUARDED, settings={"steps": 1})
+    assert dict(schedule.buckets[0].route)["steps"] == 1
+    (found,) = findings(GUARDED, settings={"steps": 3})
+    assert (found.code, found.message) == ("PL106", "`steps` is 3, which is none of its choices")
+
+
+def test_too_many_routes_come_with_the_bill(findings) -> None:
+    """Each factor is named, and what to do about the dearest."""
+    guards = "\n".join(f"  guard g{n}" for n in range(13))
+    (found,) = findings(f"pipeline p {{ dim bs in [1, 2, 4]\n{guards} stream s }}")
+    assert found.code == "PL602" and "24,576 routes" in found.message
+    assert dict(found.facts)["routes"].startswith("3 (bs) x 2 (g0) x 2 (g1)")
+    assert found.help == "list fewer values of `bs`, or settle it before compiling"
+
+
+def test_an_edge_that_only_one_route_has_is_missed_on_the_other(findings) -> None:
+    """Each route is right when it repeats; a round of one after the other is not."""
+    text = """\
+spec 1
+pipeline p {
+  guard apart
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  when apart { phase work on side { updates x } } else { phase work on main { updates x } }
+}
+"""
+    found = findings(text)
+    assert [(d.code, dict(d.facts)["routes"], dict(d.facts)["missing edge"]) for d in found] == [
+        ("PL203", "apart = true; then apart = false", "join prev work into main"),
+        ("PL203", "apart = false; then apart = true", "join prev work into side"),
+    ]
+
+
+def test_a_launch_is_in_flight_on_a_stream_of_its_own(compiled) -> None:
+    """It starts after what its stream was issued, holds none of it, and ends where it is awaited."""
+    text = """\
+spec 1
+pipeline p {
+  group ep
+  stream main
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer z : i64[4]
+  phase gate on main { updates x }
+  launch send on main { reads x  writes y  collective all_to_all over ep }
+  phase beside on main { writes z }
+  await send on main
+  phase last on main { reads y, z }
+}
+"""
+    schedule = compiled(text)
+    shown = [
+        (one.op, schedule.streams[one.on].name)
+        for one in schedule.program_of(schedule.buckets[0])
+        if one.op != "record"
+    ]
+    assert shown == [
+        ("run", "main"),
+        ("wait", "send"),
+        ("launch", "send"),
+        ("run", "main"),
+        ("wait", "main"),
+        ("run", "main"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "message"),
+    [
+        ("launch a on main { updates x }", "PL403", "this launch is never awaited"),
+        ("await b on main", "PL112", "`b` is not a launch of this round above this line"),
+        (
+            "phase c on main { updates x }\n await c on main",
+            "PL112",
+            "`c` is not a launch of this round above this line",
+        ),
+        ("launch a on host { updates x }", "PL505", "the host launches nothing"),
+    ],
+)
+def test_launch_and_await_belong_together(lines: str, code: str, message: str, findings) -> None:
+    """One without the other is an error of its own."""
+    text = f"pipeline p {{ stream main  buffer x : i64[4] carried\n {lines} }}"
+    assert [(d.code, d.message) for d in findings(text)][:1] == [(code, message)]
+
+
+SIDE = """\
+spec 1
+pipeline p {
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer z : i64[4]
+  capture g on main rows 4 {
+    phase first on main { reads x  writes y }
+    fork side from first
+    phase beside on side { reads y  writes z }
+    join side into main
+    phase last on main { reads z  updates x }
+  }
+}
+"""
+
+
+def test_a_capture_holds_its_side_streams(compiled) -> None:
+    """What is issued while it is captured: the fork and the join are waits of its own events."""
+    (capture,) = compiled(SIDE).captures
+    assert [(one.op, one.of, one.on) for one in capture.program] == [
+        ("run", 0, 1),
+        ("record", 0, 1),
+        ("wait", 0, 2),
+        ("run", 1, 2),
+        ("record", 1, 2),
+        ("wait", 1, 1),
+        ("run", 2, 1),
+    ]
+
+
+@pytest.mark.parametrize("line", ["fork side from first", "join side into main"])
+def test_a_side_stream_is_forked_and_joined_inside(line: str, findings) -> None:
+    """Without the fork the graph does not know it; without the join it races, or never comes back."""
+    found = findings(SIDE.replace(f"    {line}\n", ""))
+    assert {d.code for d in found} <= {"PL201", "PL401", "PL504"} and found
+
+
+def test_a_race_within_a_graph_is_mended_within_it(findings) -> None:
+    """The fix stands between the braces, and is the edge that was taken out."""
+    text = SIDE.replace("    join side into main\n", "").replace(
+        "reads z  updates x", "updates x, y"
+    )
+    text = text.replace("last on main { updates x, y }", "last on main { updates x, y }")
+    found = findings(text)
+    assert found and "PL401" in {d.code for d in found}
+
+
+def test_a_rebind_is_waited_for_inside_a_graph(compiled) -> None:
+    """An edge into a capture is an external event; only a rebind of a task may be named by one."""
+    text = """\
+spec 1
+pipeline p {
+  stream main
+  stream update
+  buffer lens : i64[4] task
+  buffer x : i64[4] carried
+  fork update from prev g
+  phase rebind on update { writes lens }
+  capture g on main rows 4 {
+    phase before on main { updates x }
+    join rebind into main
+    phase attention on main { reads lens  updates x }
+  }
+}
+"""
+    schedule = compiled(text)
+    assert [one.op for one in schedule.captures[0].program] == ["run", "external", "run"]
+    assert "rebind" in [one.op for one in schedule.program_of(schedule.buckets[0])]
+
+
+def test_an_assumption_is_believed_and_says_why(findings) -> None:
+    """Two parts of one buffer that the author vouches for do not race."""
+    text = """\
+spec 1
+pipeline p {
+  stream main
+  stream side
+  buffer kv : i64[8] carried
+  buffer y : i64[4] carried
+  phase write on main { updates kv[0 .. 4] }
+  phase look on side { reads kv[4 .. 7]  updates y }
+  ASSUME
+}
+"""
+    assert [d.code for d in findings(text.replace("ASSUME", ""))] != []
+    vouched = 'assume disjoint kv[0 .. 4], kv[4 .. 7], "row 4 is never in use"'
+    assert [d.code for d in findings(text.replace("ASSUME", vouched))] == []
+    silent = 'assume disjoint kv[0 .. 4], kv[4 .. 7], " "'
+    assert "PL117" in [d.code for d in findings(text.replace("ASSUME", silent))]
