@@ -78,8 +78,8 @@ pipeline p {
 """
     found = findings(text)
     assert [(d.code, dict(d.facts)["routes"], dict(d.facts)["missing edge"]) for d in found] == [
-        ("PL203", "apart = true; then apart = false", "join prev work into main"),
         ("PL203", "apart = false; then apart = true", "join prev work into side"),
+        ("PL203", "apart = true; then apart = false", "join prev work into main"),
     ]
 
 
