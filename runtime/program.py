@@ -23,6 +23,7 @@ CARRIED = tuple(
     f"{part}.py"
     for part in (
         "devices/job",
+        "devices/refusals",
         "devices/recording",
         "devices/memory",
         "devices/graph",

@@ -38,7 +38,7 @@ log = logging.getLogger("plait")
 
 
 class NativeError(RuntimeError):
-    """A kernel failed while it was captured or replayed."""
+    """A kernel failed while it was replayed."""
 
 
 @cache
@@ -74,7 +74,7 @@ class NativeReplayer:
         self._without_lock.segment_replay.argtypes = [ctypes.c_void_p, *message]
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
-        """Raises NativeError for a kernel whose arguments cannot be taken over."""
+        """Where arguments of a kernel cannot be taken over, the function is the one in Python."""
         segment = self._with_lock.segment_new()
         message = ctypes.create_string_buffer(MESSAGE)
         for kernel in kernels:
@@ -90,7 +90,8 @@ class NativeReplayer:
             )
             if failed:
                 self._with_lock.segment_free(segment)
-                raise NativeError(_text(message))
+                log.info("a capture is replayed from Python: %s", _text(message))
+                return PythonReplayer().function(kernels)
         launch = self._without_lock.segment_replay
 
         def replay() -> None:

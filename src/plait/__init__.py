@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plait.dsl.values import Value
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_reader import ScheduleError
@@ -94,7 +94,7 @@ _ERRORS = {
     "TargetError": "plait.compiler.target",
     "ScheduleError": "plait.runtime.schedule_reader",
     "BindError": "plait.runtime.runner",
-    "CaptureError": "plait.runtime.devices.recording",
+    "CaptureError": "plait.runtime.devices.refusals",
     "DeviceError": "plait.runtime.devices.base",
     "PhaseError": "plait.runtime.devices.job",
 }

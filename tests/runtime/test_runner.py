@@ -10,7 +10,7 @@ import torch
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.job import PhaseError
-from plait.runtime.devices.recording import CaptureError
+from plait.runtime.devices.refusals import CaptureError
 from plait.runtime.runner import BindError
 
 TWO = """\

@@ -81,7 +81,7 @@ def _decode(
 
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint

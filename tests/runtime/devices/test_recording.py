@@ -17,17 +17,9 @@ from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.job import job
 from plait.runtime.devices.memory import compacted
-from plait.runtime.devices.recording import CaptureError, record
+from plait.runtime.devices.recording import record
+from plait.runtime.devices.refusals import CaptureError
 from plait.runtime.devices.replayers import replayer as choose
-
-
-def replayers() -> list[Replayer]:
-    return [PythonReplayer(), native.native_replayer()]
-
-
-@pytest.fixture(params=replayers(), ids=lambda replayer: type(replayer).__name__)
-def replayer(request) -> Replayer:
-    return request.param
 
 
 @pytest.fixture(autouse=True)
