@@ -28,6 +28,7 @@ CARRIED = tuple(
         "devices/memory",
         "devices/graph",
         "devices/events",
+        "devices/pace",
         "devices/streams",
         "devices/host",
         "devices/cpu",

@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import job
-from plait.runtime.devices.streams import Pace, Stream
+from plait.runtime.devices.pace import Pace
+from plait.runtime.devices.streams import Stream
 
 Kind = Literal["phase", "load", "capture", "wait"]
 

@@ -55,6 +55,7 @@ def record(name: str, calls: list[Any], written: list[torch.Tensor]) -> Recordin
 
     A call is a Job: it has the name of its phase and the place in the spec, for when it fails.
     """
+    written = _held(written)  # whatever becomes of the tensors themselves
     kept = [tensor.clone() for tensor in written]
     recorder = _Recorder(written, tensors_in([call.keywords for call in calls]))
     try:
