@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from plait.runtime.devices.events import Event, Gate, Wait
@@ -90,12 +88,6 @@ class Trace:
             if one.record in reached:
                 events += _arrow(reached[one.record], one, threads, zero)
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, separators=(",", ":"))
-
-    def save(self, path: Path, title: str) -> None:
-        """Writes the file whole or not at all. Raises OSError."""
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_text(self.to_json(title), encoding="utf-8")
-        os.replace(temporary, path)
 
 
 ROUNDS = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -136,23 +137,40 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
 
 
 def write_whole(path: str, text: str) -> None:
-    """Writes a file whole or not at all. Raises OSError, which names the path."""
+    """Writes a file whole or not at all; through links, and straight into what is no regular file.
+
+    Raises OSError, which names the path.
+    """
     import tempfile
 
-    target = Path(path)
     try:
+        if _is_special(path):
+            Path(path).write_text(text, encoding="utf-8")
+            return
+        target = Path(os.path.realpath(path))
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name[:200]}.", delete=False
         ) as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.close()
+                os.chmod(file.name, 0o666 & ~_umask())
+                os.replace(file.name, target)
+            except BaseException:
+                os.unlink(file.name)
+                raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
+
+
+def _is_special(path: str) -> bool:
+    """Whether a path leads to a device, a pipe or an open file, in place of which none may be put."""
+    if os.path.abspath(path).startswith("/dev/"):
+        return True
     try:
-        os.chmod(file.name, 0o666 & ~_umask())
-        os.replace(file.name, target)
-    except OSError as error:
-        os.unlink(file.name)
-        raise OSError(error.errno, error.strerror, path) from None
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _umask() -> int:
