@@ -62,14 +62,16 @@ class Host:
             return
         threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
         try:
-            _set_torch(1, False)
+            if threads != 1:
+                torch.set_num_threads(1)
+            torch.set_grad_enabled(False)
             ready: list[Stream] = []
             stream.advance(ready, gate)
         finally:
             try:
-                _set_torch(threads, gradients)
+                _put_back(threads, gradients)
             except BaseException:  # an interrupt, here of all places
-                _set_torch(threads, gradients)
+                _put_back(threads, gradients)
                 raise
         stream.turn.release()
         stream.left()
@@ -77,8 +79,7 @@ class Host:
             self.pace.wake_all()
 
 
-def _set_torch(threads: int, gradients: bool) -> None:
-    """What torch keeps for each thread."""
-    if torch.get_num_threads() != threads:
-        torch.set_num_threads(threads)
+def _put_back(threads: int, gradients: bool) -> None:
     torch.set_grad_enabled(gradients)
+    if threads != 1:
+        torch.set_num_threads(threads)

@@ -77,9 +77,14 @@ def load(path: str | PathLike[str]) -> Schedule:
     """A Schedule from its JSON file, checked again. Raises ScheduleError, OSError."""
     from pathlib import Path
 
-    from plait.runtime.schedule_reader import from_json
+    from plait.runtime.schedule_reader import ScheduleError, from_json
 
-    return from_json(Path(path).read_text(encoding="utf-8"), Path(path).name)
+    name = Path(path).name
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ScheduleError(name, f"is not UTF-8 text (byte {error.start})") from None
+    return from_json(text, name)
 
 
 def diff(before: Schedule, after: Schedule) -> Diff:
