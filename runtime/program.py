@@ -23,10 +23,12 @@ CARRIED = tuple(
     f"{part}.py"
     for part in (
         "devices/job",
+        "devices/refusals",
         "devices/recording",
         "devices/memory",
         "devices/graph",
         "devices/events",
+        "devices/pace",
         "devices/streams",
         "devices/host",
         "devices/cpu",

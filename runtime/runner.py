@@ -6,15 +6,25 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
 
 
 class BindError(Exception):
     """What is bound does not fit the schedule: which phase or buffer, its line, what was expected."""
+
+
+@contextmanager
+def _for_any_thread() -> Iterator[None]:
+    """Around the making of tensors: what is made here may be changed on any thread, in any mode."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield
 
 
 class Runner:
@@ -39,6 +49,9 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
     ):
+        for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
+            if not isinstance(given, Mapping):
+                raise BindError(f"`{what}` maps names to what is bound to them; given is {given!r}")
         self.name: str = program["NAME"]
         self.device = device
         self.rounds = 0
@@ -50,7 +63,8 @@ class Runner:
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
-        self._buffers = [self._allocate(*entry) for entry in enumerate(program["BUFFERS"])]
+        with _for_any_thread():
+            self._buffers = [self._allocate(*entry) for entry in enumerate(program["BUFFERS"])]
         self._names = {entry[0]: number for number, entry in enumerate(program["BUFFERS"])}
         self._streams = [
             device.stream(name, kind) if number else device.host()
@@ -60,16 +74,18 @@ class Runner:
         self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
+        self._at_it = False
+        """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
     def step(self, /, **live: int) -> int:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
-        Every dim of the spec is given: `step(bs=3)`. Raises ValueError when no bucket holds them, and
-        the PhaseError of a phase that has failed.
+        Every dim of the spec is given: `step(bs=3)`. Raises ValueError when no bucket holds them, the
+        PhaseError of a phase that has failed, and RuntimeError once the runner is closed or interrupted.
         """
         number = self.bucket_for(**live)
-        if self._failure is not None:
-            raise self._failure
+        self._check()
+        self._at_it = True
         try:
             if number not in self._bound:
                 self._bind(number)
@@ -82,28 +98,48 @@ class Runner:
             raise
         self._used[number] += 1
         self.rounds += 1
+        self._at_it = False
         return self.rounds - 1
 
     def drain(self) -> None:
-        """Waits until everything issued is done. Raises the PhaseError of a phase that has failed."""
-        try:
+        """Waits until everything issued is done. Raises what `step` raises."""
+        with self._whole():
             self.device.synchronize()
-        except Exception as error:
-            self._failure = error
-            raise
 
     def prepare(
         self, progress: Callable[[str], None] = lambda bucket: None, /, **live: int
     ) -> None:
         """Binds buckets now, the largest first, so that the first rounds are not slower.
 
-        All of them, or with sizes given those up to the one that holds them.
+        All of them, or with sizes given those up to the one that holds them. Raises what `step` raises.
         """
+        self._check()
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
                 progress(shown_sizes(self._sizes[number]))
-                self._bind(number)
+                with self._whole():
+                    self._bind(number)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Around what cannot be done half: an error or an interrupt ends the runner."""
+        self._check()
+        self._at_it = True
+        try:
+            yield
+        except Exception as error:
+            self._failure = error
+            raise
+        self._at_it = False
+
+    def _check(self) -> None:
+        """Raises what has gone wrong before."""
+        if self._at_it and self._failure is None:
+            what = f"was interrupted in round {self.rounds} and runs nothing more"
+            self._failure = RuntimeError(f"the runner of {self.name} {what}")
+        if self._failure is not None:
+            raise self._failure
 
     def bucket_for(self, /, **live: int) -> int:
         """The number of the smallest bucket that holds these sizes. Raises ValueError."""
@@ -112,11 +148,21 @@ class Runner:
     def buffer(self, name: str, rounds_back: int = 0) -> Any:
         """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
 
-        Before the first round, that of the round to come. Touch it only after `drain`. Raises KeyError.
+        Before the first round, that of the round to come. Touch it only after `drain`. Raises KeyError,
+        and ValueError for a round whose copy is another's by now.
         """
         if name not in self._names:
             raise KeyError(f"{self.name} has no buffer `{name}`; it has {', '.join(self._names)}")
         copies = self._buffers[self._names[name]]
+        if not copies:
+            raise KeyError(
+                f"`{name}` of {self.name} is made for each bucket anew: its maker has them"
+            )
+        if not 0 <= rounds_back < len(copies):
+            have = f"`{name}` has {len(copies)} cop{'y' if len(copies) == 1 else 'ies'}"
+            raise ValueError(
+                f"rounds_back = {rounds_back}: {have}, of rounds 0 to {len(copies) - 1} back"
+            )
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
 
     @property
@@ -143,15 +189,19 @@ class Runner:
         return found
 
     def close(self) -> None:
-        """Ends the device's threads. Nothing can be run afterwards."""
+        """Ends the device's threads; what they have not begun is not run, nor anything afterwards."""
         self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
         self.device.close()
 
     def __enter__(self) -> Runner:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and self._failure is None and not self._at_it:  # else it has been told
+                self.drain()
+        finally:
+            self.close()
 
     def _graphs(self, number: int) -> list[list[Any]]:
         if number in self._bound:
@@ -162,17 +212,24 @@ class Runner:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
         _, _, _, bind = self._tables["BUCKETS"][number]
         bodies, buffers = self._bodies, self._buffers
-        self._bound[number] = bind(
-            self.device, bodies, buffers, self._opaque, self._streams, self._events
-        )
+        with _for_any_thread():
+            self._bound[number] = bind(
+                self.device, bodies, buffers, self._opaque, self._streams, self._events
+            )
 
     def _allocate(self, number: int, entry: tuple) -> list[Any]:
         name, dtype, shape, memory, copies, _ = entry
         if dtype != "opaque":
-            return [self.device.empty(dtype, shape, memory) for _ in range(copies)]
+            try:
+                return [self.device.empty(dtype, shape, memory) for _ in range(copies)]
+            except (RuntimeError, MemoryError) as error:
+                what = f"the buffer `{name}`, {copies} x {dtype}{list(shape)}"
+                raise BindError(f"there is no memory for {what}: {error}") from None
         if name not in self._given:
             raise BindError(f"the opaque buffer `{name}` is not bound: give `opaque` a `{name}`")
-        return self._opaque(number, self._sizes[-1], copies) if entry[-1] else []
+        if entry[-1] or not callable(self._given[name]):
+            return self._opaque(number, self._sizes[-1], copies)
+        return []
 
     def _opaque(self, number: int, sizes: dict[str, int], copies: int) -> list[Any]:
         """What stands for an opaque buffer at a bucket, one a copy."""
@@ -184,12 +241,26 @@ class Runner:
             if copies != 1:
                 what = f"the opaque buffer `{name}` has {copies} copies"
                 raise BindError(f"{what}: bind it to a callable that makes one")
-            self._once[number] = [given]
-            return [given]
-        made = [given(**sizes) for _ in range(copies)]
+            self._once[number] = [self._tensors(name, given)]
+            return self._once[number]
+        try:
+            made = [given(**sizes) for _ in range(copies)]
+        except Exception as error:
+            what = f"what makes the opaque buffer `{name}` failed for {shown_sizes(sizes)}"
+            raise BindError(f"{what}: {type(error).__name__}: {error}") from error
+        made = [self._tensors(name, one) for one in made]
         if carried:
             self._once[number] = made
         return made
+
+    def _tensors(self, name: str, value: Any) -> Any:
+        try:
+            self.device.tensors(value)
+        except TypeError as error:
+            raise BindError(
+                f"what is bound to the opaque buffer `{name}` does not do: {error}"
+            ) from None
+        return value
 
     def _body(
         self,
@@ -202,11 +273,29 @@ class Runner:
     ) -> Callable:
         body = bodies.get(name)
         if body is None and base in bodies:
-            body = bodies[base] if index is None else partial(bodies[base], index=index)
+            body = bodies[base]
+        else:
+            index = None
         if body is None:
             raise BindError(f"{place}: no body is bound for the phase `{name}`")
         if not callable(body):
             raise BindError(f"{place}: what is bound for `{name}` is no callable: {body!r}")
+        for does_not_run in (
+            inspect.iscoroutinefunction,
+            inspect.isgeneratorfunction,
+            inspect.isasyncgenfunction,
+        ):
+            if does_not_run(body) or does_not_run(getattr(body, "__call__", None)):  # noqa: B004
+                raise BindError(
+                    f"{place}: the body of `{name}` is `async` or a generator: calling it would not run it"
+                )
+        if index is not None:
+            if "index" in arguments:
+                raise BindError(
+                    f"{place}: `{name}` has an argument `index`, and its body is called with the index "
+                    f"under that name: write `as` another name, or bind `{name}` to a body of its own"
+                )
+            body = partial(body, index=index)
         try:
             signature = inspect.signature(body)
         except ValueError:  # a builtin without one

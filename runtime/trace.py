@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import job
-from plait.runtime.devices.streams import Pace, Stream
+from plait.runtime.devices.pace import Pace
+from plait.runtime.devices.streams import Stream
 
 Kind = Literal["phase", "load", "capture", "wait"]
 
@@ -89,12 +88,6 @@ class Trace:
             if one.record in reached:
                 events += _arrow(reached[one.record], one, threads, zero)
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, separators=(",", ":"))
-
-    def save(self, path: Path, title: str) -> None:
-        """Writes the file whole or not at all. Raises OSError."""
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_text(self.to_json(title), encoding="utf-8")
-        os.replace(temporary, path)
 
 
 ROUNDS = 0

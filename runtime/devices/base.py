@@ -69,6 +69,10 @@ class Device(Protocol):
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> Any:
         """Zeroed memory."""
 
+    def tensors(self, value: Any) -> list[Any]:
+        """Those of an opaque value. Raises TypeError for what is none and holds none."""
+        ...
+
     def shadow(self, value: Any) -> Any:
         """A copy of a tensor, or of a dict, list or tuple of tensors, in memory of its own."""
 

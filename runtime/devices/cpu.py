@@ -6,6 +6,7 @@ those it builds on.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +16,8 @@ from plait.runtime.devices.events import Event
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
-from plait.runtime.devices.streams import Pace, Stream
+from plait.runtime.devices.pace import Pace
+from plait.runtime.devices.streams import Stream
 
 DTYPES = {
     "bool": torch.bool,
@@ -46,6 +48,7 @@ class Cpu:
         self._pace = Pace()
         self.streams = self._pace.streams
         self._host = host(self._pace)
+        weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
 
     def host(self) -> Host:
         return self._host
@@ -60,6 +63,9 @@ class Cpu:
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
+
+    def tensors(self, value: Any) -> list[torch.Tensor]:
+        return tensors_of(value)
 
     def shadow(self, value: Any) -> Any:
         return map_tensors(torch.clone, value)
@@ -87,8 +93,7 @@ class Cpu:
                 self._host.pass_gate(gate)
 
     def close(self) -> None:
-        for stream in self.streams:
-            stream.close()
+        self._pace.close()
         self.streams.clear()
 
 
@@ -102,7 +107,7 @@ def map_tensors(function: Callable, value: Any) -> Any:
         made = [map_tensors(function, one) for one in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     kind = type(value).__name__
-    raise TypeError(f"an opaque buffer is a tensor, or a dict, list or tuple of them, not {kind}")
+    raise TypeError(f"it is a tensor, or a dict, list or tuple of them, not {kind}")
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:

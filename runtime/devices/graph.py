@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import torch
 
 from plait.runtime.devices.memory import compacted
-from plait.runtime.devices.recording import Kernel, record
+from plait.runtime.devices.recording import Kernel, record, tensors_in
+from plait.runtime.devices.refusals import CaptureError
 
 
 class Replayer(Protocol):
@@ -45,11 +46,37 @@ class Graph:
 def capture(
     name: str, place: str, calls: list[Any], written: list[torch.Tensor], replayer: Replayer
 ) -> Graph:
-    """Runs the calls once, recorded, and puts `written` back as it was. Raises CaptureError."""
-    recording = record(name, calls, written)
-    kernels = compacted(recording.kernels, recording.intermediates)
+    """Runs the calls once, recorded, and then the replay of them, and puts `written` back as it was.
+
+    One thread does so, as one does every phase; and memory made meanwhile is for use anywhere. Raises
+    CaptureError.
+    """
+    threads = torch.get_num_threads()
+    if threads != 1:
+        torch.set_num_threads(1)
+    try:
+        with torch.inference_mode(False), torch.no_grad():
+            recording = record(name, calls, written)
+            kernels = compacted(recording.kernels, recording.intermediates)
+            launch = replayer.function(kernels)
+            _try(name, place, launch, written)
+    finally:
+        if threads != 1:
+            torch.set_num_threads(threads)
     phases = tuple(call.name for call in calls)
-    return Graph(name, place, phases, replayer.function(kernels), len(kernels))
+    return Graph(name, place, phases, launch, len(kernels))
+
+
+def _try(name: str, place: str, launch: Any, written: list[torch.Tensor]) -> None:
+    kept = [tensor.clone() for tensor in written]
+    try:
+        launch()
+    except Exception as error:
+        found = f"{place}: `{name}` was captured, but its replay failed"
+        raise CaptureError(f"{found}: {type(error).__name__}: {error}") from error
+    finally:
+        for tensor, value in zip(written, kept, strict=True):
+            tensor.copy_(value)
 
 
 class PythonReplayer:
@@ -79,7 +106,12 @@ def _launch(kernel: Kernel) -> None:
     schema = kernel.operator._schema.arguments
     args = [v for v, a in zip(kernel.arguments, schema, strict=True) if not a.kwarg_only]
     kwargs = {a.name: v for v, a in zip(kernel.arguments, schema, strict=True) if a.kwarg_only}
-    made = kernel.operator(*args, **kwargs)
-    results = made if isinstance(made, list | tuple) else (made,)
-    for into, result in zip(kernel.into, results, strict=False):
+    results = kernel.operator(*args, **kwargs)
+    if not kernel.into:
+        return
+    for into, result in zip(kernel.into, tensors_in(results), strict=True):
+        if into is None:
+            continue
+        if into.shape != result.shape:
+            raise RuntimeError(f"the size of what {kernel.operator} gives depends on data")
         into.copy_(result)

@@ -8,7 +8,8 @@ import torch
 
 from plait.runtime.devices.events import Event, Gate
 from plait.runtime.devices.job import WORTH_WAKING, Job, explained
-from plait.runtime.devices.streams import Pace, Stream
+from plait.runtime.devices.pace import Pace
+from plait.runtime.devices.streams import Stream
 
 
 class Host:
@@ -53,8 +54,7 @@ class Host:
 
     def leave(self) -> None:
         """The host has issued a round and may be gone for long."""
-        if not self.pace.soon:
-            self.pace.wake_all()
+        self.pace.issued()
 
     def _help(self, gate: Gate) -> None:
         stream = gate.stream
@@ -68,10 +68,18 @@ class Host:
             ready: list[Stream] = []
             stream.advance(ready, gate)
         finally:
-            stream.turn.release()
-            torch.set_grad_enabled(gradients)
-            if threads != 1:
-                torch.set_num_threads(threads)
+            try:
+                _put_back(threads, gradients)
+            except BaseException:  # an interrupt, here of all places
+                _put_back(threads, gradients)
+                raise
+        stream.turn.release()
         stream.left()
         if not (gate.opened and self.pace.soon):
             self.pace.wake_all()
+
+
+def _put_back(threads: int, gradients: bool) -> None:
+    torch.set_grad_enabled(gradients)
+    if threads != 1:
+        torch.set_num_threads(threads)

@@ -23,7 +23,7 @@ class Job(partial):
     took: float = WORTH_WAKING
 
 
-def job(name: str, place: str, function: Callable, *arguments: Any, **named: Any) -> Job:
+def job(name: str, place: str, function: Callable, /, *arguments: Any, **named: Any) -> Job:
     made = Job(function, *arguments, **named)
     made.name, made.place = name, place
     return made

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from plait.runtime.devices.recording import Kernel, tensors_in
+from plait.runtime.devices.recording import Kernel, storage_of, tensors_in
 
 ALIGNMENT = 64
 """Bytes: a cache line, and what vector kernels like."""
@@ -31,12 +31,14 @@ def compacted(kernels: list[Kernel], intermediates: set[int]) -> list[Kernel]:
 
     def moved(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            place = places.get(value.untyped_storage().data_ptr())
+            place = places.get(storage_of(value))
             if place is None:
                 return value
             offset = place // value.element_size() + value.storage_offset()
             made = torch.empty(0, dtype=value.dtype)
-            return made.set_(block, offset, value.shape, value.stride())  # type: ignore[arg-type]
+            made.set_(block, offset, value.shape, value.stride())  # type: ignore[arg-type]
+            made = made.conj() if value.is_conj() else made
+            return torch.ops.aten._neg_view(made) if value.is_neg() else made
         if isinstance(value, dict):
             return {key: moved(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -58,11 +60,11 @@ def _lives(kernels: list[Kernel], intermediates: set[int]) -> dict[int, tuple[in
     """Of every storage: bytes, and the first and last kernel that touch it."""
     lives: dict[int, tuple[int, int, int]] = {}
     for number, kernel in enumerate(kernels):
-        for tensor in (*tensors_in(kernel.arguments), *kernel.into):
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() in intermediates:
-                _, first, _ = lives.get(storage.data_ptr(), (0, number, 0))
-                lives[storage.data_ptr()] = storage.nbytes(), first, number
+        for tensor in tensors_in((*kernel.arguments, *kernel.into)):
+            storage = storage_of(tensor)
+            if storage in intermediates:
+                _, first, _ = lives.get(storage, (0, number, 0))
+                lives[storage] = tensor.untyped_storage().nbytes(), first, number
     return lives
 
 

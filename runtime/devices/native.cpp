@@ -26,7 +26,7 @@ namespace {
 struct Step {
   c10::OperatorHandle kernel;
   std::vector<c10::IValue> arguments;
-  std::vector<c10::IValue> into;  // where results are copied, of a kernel that cannot write there itself
+  std::vector<c10::IValue> into;  // where each result is copied, of a kernel that cannot write there itself
 };
 
 struct Segment {
@@ -54,9 +54,31 @@ c10::IValue argument_of(PyObject* value, const c10::Argument& argument) {
   return torch::jit::toIValue(value, argument.type(), argument.N());
 }
 
+// The tensors among results, in order.
+void gather(const c10::IValue& value, std::vector<at::Tensor>& found) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) found.push_back(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) gather(item, found);
+  }
+}
+
 int failed(char* message, size_t size, size_t step, const char* what) {
   snprintf(message, size, "kernel %zu: %s", step, what);
   return 1;
+}
+
+void copy_results(const Segment& segment, const Step& step, const torch::jit::Stack& stack) {
+  std::vector<at::Tensor> results;
+  for (const auto& value : stack) gather(value, results);
+  TORCH_CHECK(results.size() == step.into.size(), "another number of results than when captured");
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto& into = step.into[i].toTensor();
+    if (!into.defined()) continue;
+    TORCH_CHECK(into.sizes() == results[i].sizes(), "the size of what it gives depends on data");
+    torch::jit::Stack copied{into, results[i], false};
+    segment.copy.callBoxed(copied);
+  }
 }
 
 }  // namespace
@@ -67,7 +89,7 @@ void* segment_new() { return new Segment; }
 
 void segment_free(void* segment) { delete static_cast<Segment*>(segment); }
 
-// `arguments` is a tuple in the order of the operator's schema, `into` a tuple of tensors.
+// `arguments` is a tuple in the order of the operator's schema, `into` a tuple of tensors and None.
 int segment_add(void* handle, const char* name, const char* overload, PyObject* arguments,
                 PyObject* into, char* message, size_t size) {
   auto* segment = static_cast<Segment*>(handle);
@@ -99,10 +121,7 @@ int segment_replay(void* handle, char* message, size_t size) {
     for (const auto& step : segment->steps) {
       stack.assign(step.arguments.begin(), step.arguments.end());
       step.kernel.callBoxed(stack);
-      for (size_t i = 0; i < step.into.size(); ++i) {
-        torch::jit::Stack copied{step.into[i], stack[i], false};
-        segment->copy.callBoxed(copied);
-      }
+      if (!step.into.empty()) copy_results(*segment, step, stack);
       ++number;
     }
     return 0;

@@ -2,7 +2,8 @@
 
 A whole segment runs without the interpreter's lock, so streams overlap however small their kernels.
 The library is kept in the user's cache under the same rules as the parser's tables: a folder that is
-the user's own and closed to others. Without a compiler, a header or such a folder there is none.
+the user's own and closed to others. A file beside it has its SHA-256, for to load half a library ends
+the process. Without a compiler, a header or such a folder there is none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import logging
 import os
 import platform
+import shlex
 import shutil
 import stat
 import subprocess
@@ -38,15 +40,21 @@ log = logging.getLogger("plait")
 
 
 class NativeError(RuntimeError):
-    """A kernel failed while it was captured or replayed."""
+    """A kernel failed while it was replayed."""
 
 
 @cache
 def native_replayer() -> Replayer:
     """The C++ replayer, built now if need be; where that cannot be, the one in Python."""
     try:
-        return NativeReplayer(_library())
-    except (OSError, subprocess.SubprocessError) as error:
+        kept = _library()
+        try:
+            return NativeReplayer(kept)
+        except (OSError, AttributeError) as error:  # whole, but not what is needed
+            log.info("building the C++ replayer again: %s", error)
+            _build(kept)
+            return NativeReplayer(kept)
+    except (OSError, AttributeError, ValueError, subprocess.SubprocessError) as error:
         reason = getattr(error, "stderr", None) or error
         log.warning("no C++ replayer: %s", str(reason).strip()[:500])
         return PythonReplayer()
@@ -56,7 +64,7 @@ class NativeReplayer:
     kind = "replay of recorded kernels from C++"
 
     def __init__(self, path: Path):
-        """Raises OSError for a library that cannot be loaded."""
+        """Raises OSError for a library that cannot be loaded, AttributeError for one of something else."""
         # PyDLL keeps the interpreter's lock, CDLL gives it up for the call.
         self._with_lock = ctypes.PyDLL(str(path))
         self._without_lock = ctypes.CDLL(str(path))
@@ -74,7 +82,7 @@ class NativeReplayer:
         self._without_lock.segment_replay.argtypes = [ctypes.c_void_p, *message]
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
-        """Raises NativeError for a kernel whose arguments cannot be taken over."""
+        """Where arguments of a kernel cannot be taken over, the function is the one in Python."""
         segment = self._with_lock.segment_new()
         message = ctypes.create_string_buffer(MESSAGE)
         for kernel in kernels:
@@ -90,7 +98,8 @@ class NativeReplayer:
             )
             if failed:
                 self._with_lock.segment_free(segment)
-                raise NativeError(_text(message))
+                log.info("a capture is replayed from Python: %s", _text(message))
+                return PythonReplayer().function(kernels)
         launch = self._without_lock.segment_replay
 
         def replay() -> None:
@@ -113,21 +122,45 @@ def _library() -> Path:
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
     folder = _cache_folder()
     kept = folder / f"replay-{digest}.so"
-    if not _is_ours(kept, stat.S_ISREG):
+    if not _is_whole(kept):
         log.info("building the C++ replayer, once: about 10 seconds")
         _build(kept)
     return kept
 
 
-def _build(kept: Path) -> None:
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
+def _is_whole(kept: Path) -> bool:
+    """Whether it is there, the user's own, and what was built."""
+    beside = _beside(kept)
+    if not (_is_ours(kept, stat.S_ISREG) and _is_ours(beside, stat.S_ISREG)):
+        return False
+    return beside.read_bytes() == _digest(kept)
+
+
+def _beside(kept: Path) -> Path:
+    return kept.with_suffix(".sha256")
+
+
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).hexdigest().encode()
+
+
+def _compiler() -> list[str]:
+    """Its command. Raises OSError where there is none, ValueError for a CXX that is no command."""
+    if asked := shlex.split(os.environ.get("CXX", "")):
+        return asked
+    found = shutil.which("g++") or shutil.which("clang++")
+    if found is None:
         raise OSError("there is no C++ compiler")
+    return [found]
+
+
+def _build(kept: Path) -> None:
+    compiler = _compiler()
     root = Path(torch.__file__).parent
     with tempfile.TemporaryDirectory(dir=kept.parent) as work:
         fresh = Path(work, "replay.so")
         command = [
-            compiler,
+            *compiler,
             *("-O1", "-w", "-std=c++20", "-shared", "-fPIC"),
             f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
             f"-I{root / 'include'}",
@@ -139,7 +172,10 @@ def _build(kept: Path) -> None:
             f"-Wl,-rpath,{root / 'lib'}",
         ]
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=BUILD_SECONDS)
+        digest = Path(work, "sha256")
+        digest.write_bytes(_digest(fresh))
         os.replace(fresh, kept)
+        os.replace(digest, _beside(kept))
 
 
 def _cache_folder() -> Path:

@@ -17,6 +17,7 @@ import torch
 
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.job import WORTH_WAKING, Job, explained
+from plait.runtime.devices.pace import Pace
 
 
 class Stream:
@@ -29,7 +30,8 @@ class Stream:
     to work that takes longer than waking it.
 
     After a failure a stream does nothing more, but still opens its gates, with the failure in them:
-    whoever waits for it fails too instead of hanging.
+    whoever waits for it fails too instead of hanging. If an interrupt strikes a host that helps, the turn
+    may stay taken: that stream then stops for good, and so does the runner, which waits for it no more.
     """
 
     def __init__(self, name: str, pace: Pace | None = None):
@@ -101,10 +103,17 @@ class Stream:
             self.wake()
             gate.block()
 
-    def wake(self) -> None:
-        """Sees to it that what could be done is being done."""
-        if self.jobs and not self.turn.locked() and self._shut_gate() is None:
+    def wake(self) -> bool:
+        """Sees to it that what could be done is being done; whether the thread had to be woken."""
+        idle = bool(self.jobs) and not self.turn.locked() and self._shut_gate() is None
+        if idle:
             self.bell.put(True)
+        return idle
+
+    def end(self) -> None:
+        """No job is begun any more, and the thread ends."""
+        self.error = self.error or RuntimeError(f"the stream {self.name} is closed")
+        self.bell.put(False)
 
     def _shut_gate(self) -> Gate | None:
         """The gate that the next job waits at, if it is shut."""
@@ -113,10 +122,6 @@ class Stream:
         except IndexError:
             return None
         return first.gate if isinstance(first, Wait) and not first.gate.opened else None
-
-    def close(self) -> None:
-        self.bell.put(False)
-        self.thread.join()
 
     def _work(self) -> None:
         torch.set_num_threads(1)
@@ -209,30 +214,3 @@ def _ring(ready: list[Stream]) -> None:
         if not stream.turn.locked():  # else someone is at its jobs, and looks again before leaving
             stream.bell.put(True)
     ready.clear()
-
-
-class Pace:
-    """Whether the host will be back soon, judged by how long it was away before.
-
-    A host that only issues one round after another comes back within a fraction of a millisecond to wait
-    for the one before. Then it does the streams' jobs itself while it waits, and no thread is woken for
-    them. A host with other things to do is away for longer, and the streams' threads go ahead without it.
-    """
-
-    SOON = 300e-6
-    """Seconds."""
-
-    def __init__(self) -> None:
-        self.soon = False
-        self.streams: list[Stream] = []
-        self._left = 0.0
-
-    def back(self) -> None:
-        self.soon = perf_counter() - self._left < self.SOON
-
-    def leave(self) -> None:
-        self._left = perf_counter()
-
-    def wake_all(self) -> None:
-        for stream in self.streams:
-            stream.wake()

@@ -15,6 +15,7 @@ rolling back is only not counting them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,6 +29,9 @@ from plait.runtime.schedule import Schedule
 
 NOT_ACCEPTED = -1
 """Stands in `accepted` and `out_tokens` behind the last accepted token."""
+
+COPIES = 4
+"""Of the caches: the round's, plain decoding's, and two that are kept while the round is captured."""
 
 
 class Chain:
@@ -61,9 +65,13 @@ class Chain:
         return {
             "target_kv": self.target_cache,
             "draft_kv": self.nextn_cache,
-            "verify_meta": lambda bs: self.planner.empty(bs, self.rows),
-            "extend_meta": lambda bs: self.planner.empty(bs, self.rows),
+            "verify_meta": self._empty_plan,
+            "extend_meta": self._empty_plan,
         }
+
+    def _empty_plan(self, **sizes: int) -> Plan:
+        (requests,) = sizes.values()
+        return self.planner.empty(requests, self.rows)
 
     # Draft
 
@@ -174,6 +182,29 @@ class Chain:
 def _count(accepted: Tensor) -> Tensor:
     """Accepted tokens of each request, `i64[B, 1]`."""
     return (accepted >= 0).sum(1, keepdim=True)
+
+
+def dim_of(schedule: Schedule) -> str:
+    """The dim that counts requests. Raises BindError for a round that has none, or others beside it."""
+    dims = dict(schedule.buckets[-1].sizes)
+    if len(dims) != 1:
+        raise BindError(
+            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the EAGLE round that is "
+            "bound here has one, of requests"
+        )
+    return next(iter(dims))
+
+
+def check_room(schedule: Schedule, model: TinyModel, slots: int, span: int) -> None:
+    """Raises BindError when caches for so many requests would not leave this machine room to work."""
+    numbers = slots * span * model.shape.cached * (model.shape.layers + 1)
+    needed = COPIES * numbers * torch.empty(0, dtype=model.dtype).element_size()
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise BindError(
+            f"{schedule.source.name}: a bucket of {slots:,} requests needs {needed / 2**30:,.0f} GiB for "
+            f"caches; this machine has {there / 2**30:,.0f}"
+        )
 
 
 def rows_of(schedule: Schedule) -> int:

@@ -78,7 +78,7 @@ def decode(
     try:
         if with_plain:
             plain_requests = make_requests()
-            buckets = [dict(bucket.sizes)["bs"] for bucket in schedule.buckets]
+            buckets = [dict(bucket.sizes)[speculative.dim] for bucket in schedule.buckets]
             plain = Plain(
                 model, plain_requests, buckets, captured=captured, keep_logits=keep_logits
             )
@@ -128,9 +128,7 @@ def report(
         "accepted_mean": mean,
         "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
-        "buckets": {
-            str(b["sizes"].get("bs", 1)): b["rounds"] for b in outcome.counts if b["rounds"]
-        },
+        "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,
         "captures": captures,
         "waits": schedule.waits(schedule.buckets[0]),
@@ -164,7 +162,7 @@ def _graphs(outcome: Outcome, schedule: Schedule) -> tuple[dict, dict, dict]:
     padded: dict[str, int] = {}
     captures: dict[str, dict[str, Any]] = {}
     for number, bucket in enumerate(outcome.counts):
-        size = bucket["sizes"].get("bs", 1)
+        size = bucket["sizes"][spec.dim]
         empty = size * bucket["rounds"] - spec.live_rows[number]
         for name, graph in bucket["graphs"].items():
             widths[name] = graph["rows"] // size

@@ -14,7 +14,14 @@ import torch
 from torch import Tensor
 
 from plait.runtime.bind import bind
-from plait.runtime.eagle.chain import NOT_ACCEPTED, Chain, check_fits, rows_of
+from plait.runtime.eagle.chain import (
+    NOT_ACCEPTED,
+    Chain,
+    check_fits,
+    check_room,
+    dim_of,
+    rows_of,
+)
 from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
@@ -40,8 +47,9 @@ class Speculative:
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     ):
-        self.slots = dict(schedule.widest.sizes).get("bs", 1)
         self.rows = rows_of(schedule)
+        self.dim = dim_of(schedule)
+        self.slots = dict(schedule.widest.sizes)[self.dim]
         self.waiting = list(reversed(requests))
         self.live: list[Request] = []
         """By slot."""
@@ -56,15 +64,18 @@ class Speculative:
         self._in_flight: list[Request] = []
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
+        check_room(schedule, model, self.slots, span)
         self.chain = Chain(model, self.slots, span, self.rows)
         bodies = self.chain.bodies() | {"commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
         self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
-        self.runner.prepare(bs=min(len(requests), self.slots))
-        for copy in (0, 1):
-            self._discard(copy)
+        self.runner.prepare(**{self.dim: min(len(requests), self.slots)})
+        for buffer in schedule.buffers:
+            if buffer.name == "out_tokens":
+                for copy in range(buffer.copies):
+                    self._discard(copy)
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""
@@ -89,9 +100,9 @@ class Speculative:
         self.runner.close()
 
     def _round(self) -> None:
-        number = self.runner.bucket_for(bs=len(self.live))
-        self.live_rows[number] += len(self.live)
-        self.runner.step(bs=len(self.live))
+        sizes = {self.dim: len(self.live)}
+        self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
+        self.runner.step(**sizes)
         self._in_flight = list(self.live)
 
     def _commit(self, out_tokens: Tensor) -> None:

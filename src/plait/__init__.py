@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plait.dsl.values import Value
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_check import ScheduleError
@@ -77,9 +77,15 @@ def load(path: str | PathLike[str]) -> Schedule:
     """A Schedule from its JSON file, checked again. Raises ScheduleError, OSError."""
     from pathlib import Path
 
+    from plait.runtime.schedule_check import ScheduleError
     from plait.runtime.schedule_reader import from_json
 
-    return from_json(Path(path).read_text(encoding="utf-8"), Path(path).name)
+    name = Path(path).name
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ScheduleError(name, f"is not UTF-8 text (byte {error.start})") from None
+    return from_json(text, name)
 
 
 def diff(before: Schedule, after: Schedule) -> Diff:
@@ -94,7 +100,7 @@ _ERRORS = {
     "TargetError": "plait.compiler.target",
     "ScheduleError": "plait.runtime.schedule_check",
     "BindError": "plait.runtime.runner",
-    "CaptureError": "plait.runtime.devices.recording",
+    "CaptureError": "plait.runtime.devices.refusals",
     "DeviceError": "plait.runtime.devices.base",
     "PhaseError": "plait.runtime.devices.job",
 }

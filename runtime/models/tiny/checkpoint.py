@@ -22,6 +22,7 @@ from plait.runtime.models.tiny.arithmetic import Arithmetic, BoundError, Mode
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.shape import Shape
 from plait.runtime.models.tiny.tokenizer import Tokenizer
+from plait.runtime.models.tiny.weights import misfit
 
 SHIPPED = Path(__file__).with_name("checkpoint")
 WEIGHTS = "weights.safetensors"
@@ -61,7 +62,8 @@ def load_checkpoint(folder: Path = SHIPPED) -> Checkpoint:
     weights = _read(folder, WEIGHTS)
     tokenizer = _read(folder, TOKENIZER)
     for name, data in ((WEIGHTS, weights), (TOKENIZER, tokenizer)):
-        wanted = report.get("sha256", {}).get(name)
+        digests = report.get("sha256")
+        wanted = digests.get(name) if isinstance(digests, dict) else None
         found = hashlib.sha256(data).hexdigest()
         if found != wanted:
             raise CheckpointError(
@@ -70,13 +72,43 @@ def load_checkpoint(folder: Path = SHIPPED) -> Checkpoint:
                 "checkpoint again"
             )
     try:
-        shape = Shape(**report["shape"])
+        shape = Shape.from_dict(report.get("shape"))
+    except ValueError as error:
+        raise CheckpointError(f"{folder / REPORT}: {error}") from None
+    try:
         tensors = load(weights)
-    except (KeyError, TypeError, SafetensorError) as error:
-        raise CheckpointError(f"{folder}: is not a checkpoint of this model ({error})") from None
-    lines = _read(folder, HELD_OUT).decode("utf-8", "replace").splitlines()
-    prompts = tuple(_json(folder, HELD_OUT, line.encode())["prompt"] for line in lines)
-    return Checkpoint(shape, tensors, Tokenizer.from_bytes(tokenizer), prompts, report)
+    except SafetensorError as error:
+        raise CheckpointError(f"{folder / WEIGHTS}: is no file of weights ({error})") from None
+    if what := misfit(shape, tensors):
+        raise CheckpointError(f"{folder / WEIGHTS}: does not fit the shape in {REPORT}: {what}")
+    return Checkpoint(
+        shape, tensors, _tokenizer(folder, tokenizer, shape), _prompts(folder), report
+    )
+
+
+def _tokenizer(folder: Path, data: bytes, shape: Shape) -> Tokenizer:
+    try:
+        found = Tokenizer.from_bytes(data)
+    except ValueError as error:
+        raise CheckpointError(f"{folder / TOKENIZER}: is no tokenizer ({error})") from None
+    if found.size > shape.bos:
+        raise CheckpointError(
+            f"{folder / TOKENIZER}: has {found.size} tokens; the model has {shape.bos} and one of its own"
+        )
+    return found
+
+
+def _prompts(folder: Path) -> tuple[str, ...]:
+    try:
+        lines = _read(folder, HELD_OUT).decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{folder / HELD_OUT}: is not UTF-8 ({error.reason})") from None
+    found = [_json(folder, HELD_OUT, line.encode()).get("prompt") for line in lines if line.strip()]
+    if not found or not all(isinstance(prompt, str) for prompt in found):
+        raise CheckpointError(
+            f'{folder / HELD_OUT}: should hold a line or more of {{"prompt": a text}}'
+        )
+    return tuple(str(prompt) for prompt in found)
 
 
 def _read(folder: Path, name: str) -> bytes:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+
+LARGEST = 1 << 20
+"""Of any size. A checkpoint's weights are bounded beside it."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,24 @@ class Shape:
     experts_per_token: int = 2
     context: int = 512
     """Longest sequence seen in training, in tokens, and the most that inference accepts."""
+
+    @classmethod
+    def from_dict(cls, sizes: object) -> Shape:
+        """Raises ValueError for what is no shape of this model: which size, and what it should be."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(sizes, dict) or sizes.keys() != names:
+            raise ValueError(f"a shape has the sizes {', '.join(sorted(names))}")
+        for name, size in sizes.items():
+            if type(size) is not int or not 1 <= size <= LARGEST:
+                raise ValueError(f"{name} is {size!r}; it is a whole number from 1 to {LARGEST:,}")
+        shape = cls(**sizes)
+        if shape.rope % 2:
+            raise ValueError(f"rope is {shape.rope}; it is even, for pairs are rotated")
+        if shape.experts_per_token > shape.routed_experts:
+            raise ValueError(
+                f"experts_per_token is {shape.experts_per_token}, of {shape.routed_experts} experts"
+            )
+        return shape
 
     @property
     def bos(self) -> int:

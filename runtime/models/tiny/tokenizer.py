@@ -39,7 +39,11 @@ class Tokenizer:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
-        return cls(Bpe.from_buffer(data))
+        """Raises ValueError."""
+        try:
+            return cls(Bpe.from_buffer(data))
+        except Exception as error:  # tokenizers raises nothing more special
+            raise ValueError(error) from None
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int) -> Tokenizer:

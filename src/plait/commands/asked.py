@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -159,30 +160,43 @@ def _loaded(options: argparse.Namespace, path: str) -> Schedule:
 def write_whole(path: str, text: str, *, mode: int | None = None, over: bool = True) -> None:
     """Writes a file whole or not at all: with a mode, or that of a new file; over an old one, or not.
 
-    Raises OSError, which names the path.
+    Goes through links, and straight into what is no regular file. Raises OSError, which names the path.
     """
     import tempfile
 
-    target = Path(path)
     try:
+        if _is_special(path):
+            Path(path).write_text(text, encoding="utf-8", newline="")
+            return
+        target = Path(os.path.realpath(path))
         with tempfile.NamedTemporaryFile(
             "w",
             encoding="utf-8",
             newline="",
             dir=target.parent,
-            prefix=f".{target.name}.",
+            prefix=f".{target.name[:200]}.",
             delete=False,
         ) as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.close()
+                os.chmod(file.name, 0o666 & ~_umask() if mode is None else mode)
+                # A link is never made over a file.
+                (os.replace if over else os.link)(file.name, target)
+            finally:
+                Path(file.name).unlink(missing_ok=True)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
+
+
+def _is_special(path: str) -> bool:
+    """Whether a path leads to a device, a pipe or an open file, in place of which none may be put."""
+    if os.path.abspath(path).startswith("/dev/"):
+        return True
     try:
-        os.chmod(file.name, 0o666 & ~_umask() if mode is None else mode)
-        (os.replace if over else os.link)(file.name, target)  # a link is never made over a file
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None
-    finally:
-        Path(file.name).unlink(missing_ok=True)
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _umask() -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plait.commands.asked import add_spec_arguments, compiled
+from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
@@ -64,13 +66,17 @@ def run(options: argparse.Namespace) -> int:
     if options.trace:
         _writable(options.trace)
     schedule = compiled(options, options.spec)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not
     outcome, trace = _decode(options, schedule, given)
-    if trace is not None:
-        trace.save(Path(options.trace), schedule.name)
     if options.json:
-        print(json.dumps(outcome, indent=2, ensure_ascii=False))
+        ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
+        print(json.dumps(outcome, indent=2, ensure_ascii=ascii_only))
     else:
         _print(outcome, options)
+    if trace is not None:
+        print(end="", flush=True)
+        write_whole(options.trace, trace.to_json(schedule.name))
     return DIFFERS if outcome["identical_to_plain"] is False else FINE
 
 
@@ -81,7 +87,7 @@ def _decode(
 
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.recording import CaptureError
+    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
@@ -105,6 +111,8 @@ def _decode(
             on_tokens=printer.take if printer else lambda request, count: None,
         )
     except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from None  # of the printing that a phase of the host does
         raise Refused(str(error)) from None
     except DeviceError as error:
         raise Refused(str(error), WRONG_ENVIRONMENT) from None
@@ -116,11 +124,16 @@ def _decode(
 
 def _writable(path: str) -> None:
     """Refuses a trace file now that could not be written when the work is done."""
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise Refused(f"--trace {path}: there is no folder {folder}")
+    folder = Path(os.path.realpath(path)).parent
     if Path(path).is_dir():
         raise Refused(f"--trace {path}: is a folder")
+    if Path(path).exists():
+        if not os.access(path, os.W_OK):
+            raise Refused(f"--trace {path}: may not be written")
+    elif not folder.is_dir():
+        raise Refused(f"--trace {path}: there is no folder {folder}")
+    elif not os.access(folder, os.W_OK):
+        raise Refused(f"--trace {path}: the folder may not be written")
 
 
 def _prompts(options: argparse.Namespace) -> list[str] | None:
@@ -133,7 +146,7 @@ def _prompts(options: argparse.Namespace) -> list[str] | None:
         if len(data) > LARGEST_PROMPTS:
             raise Refused(f"{path}: has more than {LARGEST_PROMPTS:,} bytes")
         try:
-            lines = data.decode("utf-8").splitlines()
+            lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError as error:
             raise Refused(f"{path}: is not UTF-8 text (byte {error.start})") from None
         numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip()]
@@ -180,21 +193,22 @@ class _Printer:
         while self.at < len(self.order):
             request = self.order[self.at]
             if not self.shown:
-                sys.stdout.write(
-                    f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}"
-                )
+                _write(f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}")
             text = self.tokenizer.decode(request.tokens)
             if not request.done:
                 text = text.rstrip("\N{REPLACEMENT CHARACTER}")  # bytes still to come
             new = text[max(self.shown - 1, 0) :]
-            sys.stdout.write(new)
-            sys.stdout.flush()
+            _write(new)
             self.shown = len(text) + 1
             if not request.done:
                 return
-            sys.stdout.write("\n")
+            _write("\n")
             self.at += 1
             self.shown = 0
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True)  # unlike `write`, it allows for a closed stdout
 
 
 def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sysconfig
@@ -17,17 +18,9 @@ from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.job import job
 from plait.runtime.devices.memory import compacted
-from plait.runtime.devices.recording import CaptureError, record
+from plait.runtime.devices.recording import record
+from plait.runtime.devices.refusals import CaptureError
 from plait.runtime.devices.replayers import replayer as choose
-
-
-def replayers() -> list[Replayer]:
-    return [PythonReplayer(), native.native_replayer()]
-
-
-@pytest.fixture(params=replayers(), ids=lambda replayer: type(replayer).__name__)
-def replayer(request) -> Replayer:
-    return request.param
 
 
 @pytest.fixture(autouse=True)
@@ -275,12 +268,78 @@ def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
         choose()
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path | None:
+    """The library in a cache of its own, where one can be built."""
+    if not isinstance(native.native_replayer(), native.NativeReplayer):
+        return None
+    cache = tmp_path_factory.mktemp("cache") / "plait"
+    cache.mkdir(mode=0o700)
+    kept = native._library()
+    for path in (kept, native._beside(kept)):
+        shutil.copy2(path, cache)
+    return cache / kept.name
+
+
+def truncated(kept: Path) -> None:
+    os.truncate(kept, 5000)
+
+
+def of_others(kept: Path) -> None:
+    native._beside(kept).chmod(0o666)
+
+
+def emptied(kept: Path) -> None:
+    kept.write_bytes(b"")
+    native._beside(kept).write_bytes(native._digest(kept))
+
+
+def another_library(kept: Path) -> None:
+    """Whole and loadable, but without the functions."""
+    shutil.copy(torch._C.__file__, kept)
+    native._beside(kept).write_bytes(native._digest(kept))
+
+
+@pytest.mark.parametrize("harm", [truncated, of_others, emptied, another_library])
+def test_a_library_that_is_not_what_was_built_is_built_again(
+    harm, built: Path | None, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    """Half a library would end the process. One without the functions stays loaded in this process."""
+    if built is None:
+        return
+    kept = tmp_path / "plait" / built.name
+    shutil.copytree(built.parent, kept.parent)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    harm(kept)
+    asked = []
+
+    def build(path: Path) -> None:
+        asked.append(path)
+        for one in (path, native._beside(path)):
+            one.unlink()
+            shutil.copy2(built.parent / one.name, one)
+
+    monkeypatch.setattr(native, "_build", build)
+    found = native.native_replayer.__wrapped__()
+    assert asked == [kept]
+    assert isinstance(found, PythonReplayer if harm is another_library else native.NativeReplayer)
+
+
+def test_a_compiler_may_come_with_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CXX is read as a shell would; one that cannot be is no compiler."""
+    monkeypatch.setenv("CXX", "ccache 'g++ 13' -march=native")
+    assert native._compiler() == ["ccache", "g++ 13", "-march=native"]
+    monkeypatch.setenv("CXX", "  ")
+    assert native._compiler()[0].endswith("++")
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler", "g++ 'unfinished"])
 def test_without_a_compiler_python_launches(
-    monkeypatch: pytest.MonkeyPatch, tmp_path, caplog
+    compiler: str, monkeypatch: pytest.MonkeyPatch, tmp_path, caplog
 ) -> None:
     """No compiler, no kept library: capture still works, by the other way, and that is logged."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setenv("CXX", compiler)
     with caplog.at_level("WARNING", logger="plait"):
         assert isinstance(native.native_replayer.__wrapped__(), PythonReplayer)
     assert "no C++ replayer" in caplog.text

@@ -20,6 +20,7 @@ from plait.runtime.models.tiny.checkpoint import (
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.tokenizer import Tokenizer
 from plait.runtime.models.tiny.training.network import Network
+from plait.runtime.models.tiny.weights import wanted
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +252,9 @@ def test_a_damaged_checkpoint_is_refused(name: str, tmp_path: Path) -> None:
         load_checkpoint(folder)
     assert str(path) in str(caught.value) and message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_weights_wanted_are_those_that_are_trained(checkpoint: Checkpoint) -> None:
+    """Names and sizes of every weight, as the network that is trained has them."""
+    network = Network(checkpoint.shape).state_dict()
+    assert dict(wanted(checkpoint.shape)) == {name: tuple(w.shape) for name, w in network.items()}
