@@ -94,6 +94,8 @@ def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
 PAGES = [
     "README.md",
     "editors/README.md",
+    "examples/README.md",
+    "tests/specs/README.md",
     *(f"docs/{name}.md" for name in ("language", "embedding", "targets", "architecture")),
 ]
 
