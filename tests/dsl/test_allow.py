@@ -133,8 +133,10 @@ def test_whether_it_silences_is_asked_of_the_whole_file_only(findings) -> None:
 
 def test_a_line_of_another_file_is_another(tmp_path) -> None:
     """A comment on line 3 answers no note on line 3 of a file that is used."""
-    module = "spec 1\nmodule m(stream main, buffer x) { phase a on main { updates x }\njoin prev a into host }\n"
-    (tmp_path / "m.spec").write_text(module)
+    module = (
+        "module m(stream main, buffer x) { phase a on main { updates x }\njoin prev a into host }"
+    )
+    (tmp_path / "m.spec").write_text(f"spec 1\n{module}\n")
     text = TEXT.replace("spec 1\n", 'spec 1  use "m.spec"\n').replace(EDGE, "  call m.m()\n")
     path = tmp_path / "round.spec"
     path.write_text(text.replace("stream main\n", f"stream main {ALLOW}\n"))
