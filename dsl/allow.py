@@ -36,6 +36,7 @@ class Allows:
 
     def __init__(self, source: Source, codes: Collection[str]):
         """`codes` are those there are."""
+        self.source = source
         self.mistakes: list[Diagnostic] = []
         self.good: dict[tuple[str, int], list[Allow]] = {}
         """By the code and the line they speak for."""
@@ -52,7 +53,9 @@ class Allows:
         """Those that no comment silences."""
         left = []
         for diagnostic in diagnostics:
-            answers = self.good.get((diagnostic.code, diagnostic.span.line), [])
+            answers: list[Allow] = []
+            if diagnostic.span.source is self.source:  # lines of another text are others
+                answers = self.good.get((diagnostic.code, diagnostic.span.line), [])
             self.used.update(answers)
             if not answers:
                 left.append(diagnostic)

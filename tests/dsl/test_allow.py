@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plait.compiler.compile import Asked, compile_source
+from plait.compiler.compile import Asked, compile_source, prove_all, read_source
 from plait.compiler.rules.pages import SILENCED
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.span import Source
@@ -129,3 +129,19 @@ def test_whether_it_silences_is_asked_of_the_whole_file_only(findings) -> None:
     assert findings(text, variant="other") == []
     assert findings(text, settings={"n": 2}) == []
     assert [d.code for d in findings(text.replace("updates x", "reads x, y"))] == ["PL101"]
+
+
+def test_a_line_of_another_file_is_another(tmp_path) -> None:
+    """A comment on line 3 answers no note on line 3 of a file that is used."""
+    module = (
+        "module m(stream main, buffer x) { phase a on main { updates x }\njoin prev a into host }"
+    )
+    (tmp_path / "m.spec").write_text(f"spec 1\n{module}\n")
+    text = TEXT.replace("spec 1\n", 'spec 1  use "m.spec"\n').replace(EDGE, "  call m.m()\n")
+    path = tmp_path / "round.spec"
+    path.write_text(text.replace("stream main\n", f"stream main {ALLOW}\n"))
+    (judged, _) = prove_all(read_source(path), Asked())
+    assert [(d.code, d.span.source.name, d.span.line) for d in judged.findings] == [
+        ("PL901", "m.spec", 3),
+        ("PL902", "round.spec", 3),
+    ]

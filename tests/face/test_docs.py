@@ -11,7 +11,7 @@ from plait.compiler.emit.mermaid import mermaid
 from plait.compiler.rules import RULES
 from plait.compiler.rules.pages import markdown
 from plait.dsl.codes import CODES
-from plait.dsl.words import RESERVED
+from plait.dsl.words import RESERVED, STATEMENTS, TOP_LEVEL
 
 
 def read(root: Path, name: str) -> str:
@@ -63,6 +63,30 @@ def test_every_example_in_the_language_page_is_sound(root: Path, findings) -> No
         assert findings(block) == [], block
 
 
+def test_every_statement_has_a_section(root: Path) -> None:
+    """Its word in a heading, and a grammar in a block of code below."""
+    text = read(root, "docs/language.md")
+    sections = {
+        word: section
+        for heading, section in re.findall(r"^### (.*)\n(.*(?:\n(?!##).*)*)", text, re.MULTILINE)
+        for word in re.findall(r"`(\w+)`", heading)
+    }
+    clauses = {"reads", "updates", "writes", "rows", "collective", "cost", "prev"}
+    assert set(sections) == {*STATEMENTS, *TOP_LEVEL, *clauses}
+    for word, section in sections.items():
+        assert re.search(rf"^    (.*\W)?{word}\b", section, re.MULTILINE), word
+
+
+def test_every_reserved_word_is_in_the_grammar_of_the_page(root: Path) -> None:
+    """As it is written: in a line of grammar or, of operators and truths, in the text on values."""
+    text = read(root, "docs/language.md")
+    grammar = " ".join(
+        re.findall(r"^    .*$", text.split("## What a round means")[1], re.MULTILINE)
+    )
+    values = text.split("## Values")[1].split("###")[0]
+    assert set(re.findall(r"\w+", grammar + values)) >= RESERVED
+
+
 def test_the_example_of_embedding_runs(root: Path, tmp_path, monkeypatch) -> None:
     """The spec and the program in the page are one another's, and every assertion in it holds."""
     text = read(root, "docs/embedding.md")
@@ -94,6 +118,8 @@ def test_the_language_page_lists_the_reserved_words(root: Path) -> None:
 PAGES = [
     "README.md",
     "editors/README.md",
+    "examples/README.md",
+    "tests/specs/README.md",
     *(f"docs/{name}.md" for name in ("language", "embedding", "targets", "architecture")),
 ]
 
