@@ -10,6 +10,7 @@ Limits, each an error of its own: 1,048,576 characters, nesting 100 deep.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 from lark import UnexpectedCharacters, UnexpectedToken
@@ -19,6 +20,7 @@ from plait.dsl.build import Build
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.span import Source, Span
 from plait.dsl.tables import load_parser
+from plait.dsl.words import TOP_LEVEL
 
 MAX_CHARACTERS = 1 << 20
 MOST_MISTAKES = 100
@@ -40,6 +42,29 @@ def readable(source: Source) -> syntax.File | None:
         return _read(source, "file")[0]
     except SpecError:
         return None
+
+
+def expected(source: Source) -> set[str]:
+    """What may stand where a text ends: names of the grammar's terminals; empty where nobody can say."""
+    from plait.dsl.recovery import go_on
+
+    with _LOCK:
+        build, parser = _shared()
+        build.begin(source)
+        read = partial(parser.parse, source.text, start="file")
+        for _ in range(MOST_MISTAKES):
+            try:
+                read()
+                return {word.upper() for word in TOP_LEVEL}
+            except (UnexpectedToken, UnexpectedCharacters) as error:
+                if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+                    return set(error.accepts or error.expected)
+                if not go_on(source.text, error):
+                    return set()
+                read = error.interactive_parser.resume_parse  # type: ignore[union-attr]
+            except SpecError:
+                return set()
+    return set()
 
 
 def _parse(source: Source, start: str, at: int = 0) -> Any:
