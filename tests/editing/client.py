@@ -37,8 +37,9 @@ class Client:
         self.count = 0
         self.versions: dict[str, int] = {}
         self.texts: dict[str, str] = {}
-        for work in (self._read, self._read_errors):
-            threading.Thread(target=work, daemon=True).start()
+        self.readers = [threading.Thread(target=w) for w in (self._read, self._read_errors)]
+        for reader in self.readers:
+            reader.start()
         general = {} if encodings is None else {"positionEncodings": encodings}
         self.capabilities = self.ask(
             "initialize",
@@ -156,7 +157,19 @@ class Client:
         """Says good-bye as an editor does; the exit code."""
         self.ask("shutdown")
         self.tell("exit")
-        return self.process.wait(PATIENCE)
+        return self.left()
+
+    def left(self) -> int:
+        """The exit code, once the server is gone."""
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            for reader in self.readers:
+                reader.join()
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                assert pipe is not None
+                pipe.close()
 
 
 def position(text: str, at: int) -> dict:

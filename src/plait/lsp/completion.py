@@ -85,20 +85,22 @@ def _plain(words: Iterable[str], kind: types.CompletionItemKind) -> list[types.C
 
 
 def _names(reading: Reading, text: str, offset: int) -> list[types.CompletionItem]:
-    tokens = [token for token in _TOKEN.findall(text) if not token.startswith("#")]
-    place = next((n for n in reversed(range(len(tokens))) if tokens[n] in _OPENERS), None)
+    found = [match for match in _TOKEN.finditer(text) if match[0][0] != "#"]
+    place = next((n for n in reversed(range(len(found))) if found[n][0] in _OPENERS), None)
     if place is None:
         return []
-    here = _Here(reading, offset)
-    return here.after(tokens[place], tokens[place + 1 :], text)
+    here = _Here(reading, offset, found[place].start())
+    return here.after(found[place][0], [match[0] for match in found[place + 1 :]], text)
 
 
 class _Here:
     """The names that mean something at a place."""
 
-    def __init__(self, reading: Reading, offset: int):
+    def __init__(self, reading: Reading, offset: int, start: int):
         self.reading = reading
         self.offset = offset
+        self.start = start
+        """Where the statement or clause that is being written begins."""
         self.library = reading.library
         file = self.library.file if self.library else None
         bodies = [*file.pipelines, *file.modules] if file else []
@@ -191,7 +193,7 @@ class _Here:
             return False
         if isinstance(node, syntax.For):
             return node.span.start <= self.offset <= node.span.end
-        return everywhere or any(one.span.start < self.offset for one in symbol.declarations)
+        return everywhere or any(one.span.start < self.start for one in symbol.declarations)
 
     def streams(self) -> list[types.CompletionItem]:
         return self.of({"stream"})

@@ -75,8 +75,7 @@ class PlaitServer(LanguageServer):
             self.publish(uri, [published for _, published in self.findings[uri]])
 
     def publish(self, uri: str, found: list[types.Diagnostic]) -> None:
-        document = self.workspace.text_documents.get(uri)
-        version = document.version if document else None
+        version = self.workspace.get_text_document(uri).version
         params = types.PublishDiagnosticsParams(uri, found, version)
         self.text_document_publish_diagnostics(params)
 
