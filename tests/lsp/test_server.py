@@ -411,6 +411,13 @@ def test_used_files_are_those_of_the_document_folder(editor: Client) -> None:
     assert offered(editor, uri, "call part.") == ["step"]
     changes = editor.at("rename", uri, "step(x", newName="go")["changes"]
     assert {name: len(edits) for name, edits in changes.items()} == {uri: 1, there: 1}
+    opened = editor.open("below/part.spec", part)
+    changes = editor.at("rename", opened, "x) {", newName="data")["changes"]
+    assert "call part.step(data = b) as a" in editor.edited(uri, changes[uri])
+    assert "buffer data) { phase one on s { updates data }" in editor.edited(opened, changes[there])
+    context = {"includeDeclaration": True}
+    places = editor.at("references", opened, "one on", context=context)
+    assert [one["uri"] for one in places] == [there, uri]
     (editor.folder / "below" / "part.spec").write_text(part.replace("updates x", "updates z"))
     editor.change(uri, whole + "\n")
     (finding,) = editor.findings(uri)

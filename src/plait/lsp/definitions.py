@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lsprotocol import types
 
 from plait.dsl import syntax
 from plait.dsl.names import used_as
+from plait.lsp.elsewhere import elsewhere
 from plait.lsp.reading import Reading
 
 
@@ -24,14 +27,19 @@ def definitions(reading: Reading, offset: int) -> list[types.Location]:
     return [reading.location(one.span) for one in near]
 
 
-def references(reading: Reading, offset: int, declared: bool) -> list[types.Location]:
+def references(
+    reading: Reading, offset: int, declared: bool, others: Iterable[Reading] = ()
+) -> list[types.Location]:
+    """In this text, in what it uses, and in other open documents that use it."""
     found = reading.at(offset)
     if found is None or reading.names is None:
         return []
+    symbol = reading.names.of(found)
+    places = [(reading, one) for one in symbol.occurrences]
     return [
-        reading.location(one.span)
-        for one in reading.names.of(found).occurrences
-        if not one.implied and (declared or not one.declares)
+        one.location(place.span)
+        for one, place in [*places, *elsewhere(reading, symbol, others)]
+        if not place.implied and (declared or not place.declares)
     ]
 
 

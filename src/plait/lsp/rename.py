@@ -1,12 +1,15 @@
-"""Renames over a text and the files it uses."""
+"""Renames over a text, the files it uses, and the open documents that use it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from lsprotocol import types
 
 from plait.dsl.library import STANDARD
 from plait.dsl.renaming import refusal, renamed
 from plait.dsl.symbols import Occurrence, Symbol
+from plait.lsp.elsewhere import elsewhere
 from plait.lsp.reading import Reading
 
 
@@ -20,15 +23,19 @@ def renameable(reading: Reading, offset: int) -> tuple[types.Range, str]:
     return reading.lines.range(found.span), symbol.name
 
 
-def rename(reading: Reading, offset: int, name: str) -> dict[str, list[types.TextEdit]]:
-    """The edits of each document. Raises NoRename."""
+def rename(
+    reading: Reading, offset: int, name: str, others: Iterable[Reading] = ()
+) -> dict[str, list[types.TextEdit]]:
+    """The edits of each document, other open ones that use this one among them. Raises NoRename."""
     symbol, _ = _symbol(reading, offset)
     assert reading.names is not None
     if reason := refusal(reading.names, symbol, name):
         raise NoRename(reason)
     changes: dict[str, list[types.TextEdit]] = {}
-    for edit in renamed(symbol, name):
-        place = reading.location(edit.span)
+    edits = [(reading, edit) for edit in renamed(symbol, name)]
+    edits += [(one, place.edit(name)) for one, place in elsewhere(reading, symbol, others)]
+    for one, edit in edits:
+        place = one.location(edit.span)
         changes.setdefault(place.uri, []).append(types.TextEdit(place.range, edit.text))
     return changes
 

@@ -135,7 +135,8 @@ def make_server() -> PlaitServer:
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     def referred(params: types.ReferenceParams) -> list[types.Location]:
         declared = params.context.include_declaration
-        return server.at(params, lambda reading, at: references(reading, at, declared), [])
+        others = server.readings.values()
+        return server.at(params, lambda one, at: references(one, at, declared, others), [])
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlighted(params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
@@ -155,7 +156,8 @@ def make_server() -> PlaitServer:
     def renamed(params: types.RenameParams) -> types.WorkspaceEdit | None:
         name = params.new_name
         try:
-            changes = server.at(params, lambda reading, at: rename(reading, at, name), {})
+            others = server.readings.values()
+            changes = server.at(params, lambda one, at: rename(one, at, name, others), {})
         except NoRename as error:
             raise JsonRpcInvalidParams(str(error)) from None
         return types.WorkspaceEdit(changes=changes)
