@@ -24,6 +24,7 @@ VERBS = {
     "explain": "explain a round, or a rule",
     "diff": "compare two schedules",
     "new": "write a spec to start from, and the program that runs it",
+    "lsp": "speak to an editor",
 }
 
 
@@ -74,7 +75,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    return f"needs the module `{error.name}`, which is not installed: pip install 'plait[run]'"
+    extra = "lsp" if error.name in ("pygls", "lsprotocol") else "run"
+    return f"needs the module `{error.name}`, which is not installed: pip install 'plait[{extra}]'"
 
 
 def _unusable(error: OSError) -> str:
