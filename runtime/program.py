@@ -114,6 +114,7 @@ class _Bucket:
         self.schedule = schedule
         self.bucket = bucket
         self.sizes = ascii(dict(bucket.sizes))
+        self.route = ascii(dict(bucket.route))
         self.name = bucket.name
         self.program = schedule.program_of(bucket)
         self.phases = {one.of for one in self.program if one.op in PHASE_OPS}

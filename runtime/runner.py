@@ -58,8 +58,9 @@ class Runner:
         """Rounds issued so far."""
         self._tables = program
         self._sizes: list[dict[str, int]] = [sizes for sizes, *_ in program["BUCKETS"]]
-        self._waits: list[int] = [waits for _, waits, *_ in program["BUCKETS"]]
-        self._rows: list[list[int]] = [rows for _, _, rows, _ in program["BUCKETS"]]
+        self._routes: list[dict[str, Any]] = [route for _, route, *_ in program["BUCKETS"]]
+        self._waits: list[int] = [waits for _, _, waits, *_ in program["BUCKETS"]]
+        self._rows: list[list[int]] = [rows for *_, rows, _ in program["BUCKETS"]]
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
@@ -77,11 +78,12 @@ class Runner:
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
-    def step(self, /, **live: int) -> int:
+    def step(self, /, **live: Any) -> int:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
-        Every dim of the spec is given: `step(bs=3)`. Raises ValueError when no bucket holds them, the
-        PhaseError of a phase that has failed, and RuntimeError once the runner is closed or interrupted.
+        Every dim of the spec is given, and every run-time param and guard: `step(bs=3, ready=True)`.
+        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
+        RuntimeError once the runner is closed or interrupted.
         """
         number = self.bucket_for(**live)
         self._check()
@@ -107,7 +109,7 @@ class Runner:
             self.device.synchronize()
 
     def prepare(
-        self, progress: Callable[[str], None] = lambda bucket: None, /, **live: int
+        self, progress: Callable[[str], None] = lambda bucket: None, /, **live: Any
     ) -> None:
         """Binds buckets now, the largest first, so that the first rounds are not slower.
 
@@ -117,7 +119,7 @@ class Runner:
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
-                progress(shown_sizes(self._sizes[number]))
+                progress(shown_sizes({**self._sizes[number], **self._routes[number]}))
                 with self._whole():
                     self._bind(number)
 
@@ -141,9 +143,9 @@ class Runner:
         if self._failure is not None:
             raise self._failure
 
-    def bucket_for(self, /, **live: int) -> int:
-        """The number of the smallest bucket that holds these sizes. Raises ValueError."""
-        return smallest_bucket(self.name, self._sizes, live)
+    def bucket_for(self, /, **live: Any) -> int:
+        """The number of the smallest bucket that holds these sizes, on that route. Raises ValueError."""
+        return smallest_bucket(self.name, self._sizes, self._routes, live)
 
     def buffer(self, name: str, rounds_back: int = 0) -> Any:
         """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
@@ -178,13 +180,21 @@ class Runner:
             for name, rows, turns in zip(
                 self._tables["CAPTURES"], self._rows[number], self._graphs(number), strict=True
             ):
+                if not rows:
+                    continue  # it has no part in this bucket
                 graphs[name] = {
                     "rows": rows,
                     "replays": sum(graph.replays for graph in turns),
                     "phases": list(turns[0].phases) if turns else [],
                 }
             waits = self._waits[number] * self._used[number]
-            entry = {"sizes": sizes, "rounds": self._used[number], "waits": waits, "graphs": graphs}
+            entry = {
+                "sizes": sizes,
+                "route": self._routes[number],
+                "rounds": self._used[number],
+                "waits": waits,
+                "graphs": graphs,
+            }
             found.append(entry)
         return found
 
@@ -210,7 +220,7 @@ class Runner:
 
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
-        _, _, _, bind = self._tables["BUCKETS"][number]
+        *_, bind = self._tables["BUCKETS"][number]
         bodies, buffers = self._bodies, self._buffers
         with _for_any_thread():
             self._bound[number] = bind(

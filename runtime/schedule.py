@@ -280,10 +280,14 @@ class Schedule(Record):
     def program_of(self, bucket: Bucket) -> tuple[Instruction, ...]:
         return self.programs[bucket.program]
 
-    def bucket_for(self, /, **live: int) -> Bucket:
-        """The smallest bucket that holds these sizes. Raises ValueError, as `smallest_bucket`."""
+    def bucket_for(self, /, **live: object) -> Bucket:
+        """The smallest bucket that holds these sizes, on the route of these values.
+
+        Raises ValueError, as `smallest_bucket`.
+        """
         sizes = [dict(bucket.sizes) for bucket in self.buckets]
-        return self.buckets[smallest_bucket(self.name, sizes, live)]
+        routes = [dict(bucket.route) for bucket in self.buckets]
+        return self.buckets[smallest_bucket(self.name, sizes, routes, live)]
 
     @property
     def widest(self) -> Bucket:

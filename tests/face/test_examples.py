@@ -144,8 +144,10 @@ def test_r5_verify_is_padded_by_requests() -> None:
 def test_r6_verify_is_padded_by_tokens() -> None:
     """Fifteen tokens of five requests replay the tier of sixteen; the fixed width would be 32."""
     ragged, fixed = (schedule("dspark", variant=v) for v in ("compact", None))
-    assert widths(ragged, ragged.bucket_for(bs=5, tokens=15)) == {"verify.forward": 16}
-    assert widths(fixed, fixed.bucket_for(bs=5, tokens=15)) == {"verify.forward": 32}
+    assert widths(ragged, ragged.bucket_for(bs=5, tokens=15, in_grid=True)) == {
+        "verify.forward": 16
+    }
+    assert widths(fixed, fixed.bucket_for(bs=5, tokens=15, in_grid=True)) == {"verify.forward": 32}
     graphs = [row for row in diff(fixed, ragged).rows if row.name == "verify.forward"]
     assert [row.kind for row in graphs] == ["capture"]
 
@@ -156,7 +158,9 @@ def test_r7_the_largest_rank_decides() -> None:
     (vote,) = made.votes
     assert vote.names == ("bs", "all_decode", "draft_graph") and vote.group is not None
     assert made.groups[vote.group].name == "attn_dp"
-    assert dict(made.bucket_for(bs=max(5, 2, 7, 1)).sizes) == {"bs": 8}
+    assert dict(made.bucket_for(bs=max(5, 2, 7, 1), all_decode=True, draft_graph=True).sizes) == {
+        "bs": 8
+    }
 
 
 def test_r8_lengths_come_a_round_later() -> None:

@@ -350,7 +350,7 @@ def test_a_runner_that_is_dropped_ends_its_threads(compiled) -> None:
     deadline = time.monotonic() + 10
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # less, where those of an earlier test end now
 
 
 def test_closing_ends_the_threads(compiled) -> None:
