@@ -1,4 +1,4 @@
-"""Random specs as texts, with every statement and clause of the language, in which all names and sizes fit."""
+"""Random specs as texts: every statement and clause of the language, with names and sizes that fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class _Place:
 
     def inside(self, **changes) -> _Place:
         """A block of its own: what it adds is not seen behind it."""
-        return _Place(**{**self.__dict__, "points": [*self.points], "buffers": {**self.buffers}, **changes})
+        return _Place(
+            **{**self.__dict__, "points": [*self.points], "buffers": {**self.buffers}, **changes}
+        )
 
 
 @dataclass
@@ -52,7 +54,16 @@ def written_anyhow(draw: st.DrawFn) -> str:
     """Such a file with its blanks, line ends and comments anywhere."""
     random = Random(draw(st.integers(0, 1 << 32)))
     text = draw(spec_texts())
-    gaps = [" "] * 8 + ["  ", "\t", "\n", "\r\n", "\n\n\n", " # why\n", "\n# 1 { \" }\n\n# 2\n", "#\n"]
+    gaps = [" "] * 8 + [
+        "  ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\n\n\n",
+        " # why\n",
+        '\n# 1 { " }\n\n# 2\n',
+        "#\n",
+    ]
     parts = text.replace("\n", " ").split('"')  # what stands within a text is left as it is
     for place in range(0, len(parts), 2):
         words = parts[place].split(" ")
@@ -99,7 +110,9 @@ class _Writer:
     def module(self) -> str:
         name = self.name("m")
         place = _Place(["main"], {"x": None}, ["n", "k"], ["k > 1", "not (n == 1)"])
-        lines = [f"module {name}(stream main, buffer x, n, k = {self.pick(['1', '2', '1 + 1'])}) {{"]
+        lines = [
+            f"module {name}(stream main, buffer x, n, k = {self.pick(['1', '2', '1 + 1'])}) {{"
+        ]
         if self.maybe("alias"):
             lines.append("stream also = main" + self.maybe(" if k > 1 else main"))
             place.streams.append("also")
@@ -143,7 +156,9 @@ class _Writer:
         place.pools = ["graphs", "slots"]
         lines.append("stream main" + self.maybe(" : compute"))
         lines.append(f"stream side{self.maybe(' : copy')}{self.maybe(' if wide else main')}")
-        lines.append("stream third" + self.maybe(" = side", f" = main if {self.truth(place)} else side"))
+        lines.append(
+            "stream third" + self.maybe(" = side", f" = main if {self.truth(place)} else side")
+        )
         place.streams = ["main", "side", "third"]
         place.buffers["b0"] = None
         lines.append("buffer b0 : opaque carried")
@@ -158,12 +173,23 @@ class _Writer:
     def size(self, place: _Place) -> str:
         a, b = self.pick(place.sizes), self.pick(place.sizes)
         forms = (a, b, "4", f"{a} + {b}", f"2 * ({a} + 1)", f"max({a}, 2)", f"ceil_div({a}, {b})")
-        more = (f"len([{a}, 2])", f"{a} - -1", f"min({a}, {b}) * 2 // 2", f"(({a}) + 1) // 1 % 9 + 1")
+        more = (
+            f"len([{a}, 2])",
+            f"{a} - -1",
+            f"min({a}, {b}) * 2 // 2",
+            f"(({a}) + 1) // 1 % 9 + 1",
+        )
         return self.pick((*forms, *more))
 
     def truth(self, place: _Place) -> str:
         a, b, size = self.pick(place.truths), self.pick(place.truths), self.pick(place.sizes)
-        forms = (a, f"not {a}", f"{a} and {b}", f"({a} or {b}) and not ({a} and {b})", f"{size} > 2")
+        forms = (
+            a,
+            f"not {a}",
+            f"{a} and {b}",
+            f"({a} or {b}) and not ({a} and {b})",
+            f"{size} > 2",
+        )
         return self.pick((*forms, f"{size} in [1, 2]", f"({a}) == ({b})", f"{size} <= 2 or {b}"))
 
     # Declarations
@@ -196,7 +222,9 @@ class _Writer:
     # The round
 
     def statement(self, place: _Place, kind: str = "") -> list[str]:
-        kind = kind or self.pick(("phase", "phase", "phase", "edge", "edge", "block", "loop", "call"))
+        kind = kind or self.pick(
+            ("phase", "phase", "phase", "edge", "edge", "block", "loop", "call")
+        )
         if kind == "edge" and len(place.streams) > 1:
             return [self.edge(place)]
         if kind == "block":
@@ -206,7 +234,7 @@ class _Writer:
             inside = place.inside(index=index, sizes=[*place.sizes, f"({index} + 1)"])
             first, last = self.pick(("0", "1", "-1 + 1")), self.pick((place.sizes[0], "2", "0"))
             return [f"for {index} in {first} .. {last} {{", *self.statements(inside), "}"]
-        if kind == "call" and self.modules and not place.index:
+        if kind == "call" and self.modules and not place.index and "main" in place.streams[:1]:
             return [self.call(place)]
         if kind == "capture":
             return self.capture(place)
@@ -214,7 +242,9 @@ class _Writer:
             first, second = self.call(place), self.call(place)
             return [f"interleave by {self.pick(['0', '1', '3 - 1'])} {{", first, second, "}"]
         if kind == "assume":
-            name = next((n for n, axes in place.buffers.items() if axes and n not in place.scratch), "")
+            name = next(
+                (n for n, axes in place.buffers.items() if axes and n not in place.scratch), ""
+            )
             return [f'assume disjoint {name}[0], {name}[0 .. 0], "never both"'] if name else []
         if kind == "launch":
             phase = self.phase(place, self.pick(place.streams), "launch")
@@ -237,7 +267,9 @@ class _Writer:
         return [*lines, "}"]
 
     def phase(self, place: _Place, stream: str, word: str = "phase") -> str:
-        name = self.name("ph") + (f"[{place.index}]" if place.index else self.maybe("[2]", "[1 + 1]"))
+        name = self.name("ph") + (
+            f"[{place.index}]" if place.index else self.maybe("[2]", "[1 + 1]")
+        )
         attributes = self.maybe(*PHASE_ATTRIBUTES) if word == "phase" else ""
         clauses = self.clauses(place, stream == "host")
         place.points.append(name)
@@ -279,7 +311,9 @@ class _Writer:
             point = f"prev {self.maybe('1 ', '2 ')}{point}"
         if self.maybe("", "fork"):
             return f"fork {target} from {point}"
-        return f"join {point} into {self.pick((target, target, 'host')) if place.groups else target}"
+        return (
+            f"join {point} into {self.pick((target, target, 'host')) if place.groups else target}"
+        )
 
     def capture(self, place: _Place) -> list[str]:
         name, stream = self.name("g"), self.pick(("main", "side"))
@@ -291,7 +325,11 @@ class _Writer:
         if self.maybe("fork"):
             other = "side" if stream == "main" else "main"
             point = self.pick((stream, f"{name}.loaded", *inside.points))
-            lines += [f"fork {other} from {point}", self.phase(inside, other), f"join {other} into {stream}"]
+            lines += [
+                f"fork {other} from {point}",
+                self.phase(inside, other),
+                f"join {other} into {stream}",
+            ]
         lines += [*self.statements(inside), "}"]
         place.points += [name, f"{name}.loaded"]
         return lines
