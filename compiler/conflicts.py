@@ -150,18 +150,18 @@ def _is_input(access: Access, static: set[int], written: set[int]) -> bool:
     return access.reads and access.buffer not in static and not own
 
 
-def races(order: Order) -> list[Race]:
-    """Every pair that meets without an order, the nearest rounds of it, by text."""
+def races(order: Order, most: int = MOST_RACES) -> list[Race]:
+    """Every pair that meets without an order, the nearest rounds of it, by text; at most so many."""
     found: dict[tuple[int, int, int], Race] = {}
-    _search(order, _touches(order), found)
+    _search(order, _touches(order), found, most)
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
-            _search(order, _inner_touches(order, capture.number), found)
+            _search(order, _inner_touches(order, capture.number), found, most)
     return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
 
 
 def _search(
-    order: Order, touches: Iterator[Touch], found: dict[tuple[int, int, int], Race]
+    order: Order, touches: Iterator[Touch], found: dict[tuple[int, int, int], Race], most: int
 ) -> None:
     """Adds every pair of the touches, given in issue order, that meets without an order."""
     behind: dict[tuple[int, int, bool], list[Touch]] = {}
@@ -179,8 +179,9 @@ def _search(
                         continue
                     if not earlier.meets(touch, order.round):
                         continue
-                    if len(found) < MOST_RACES:
-                        found.setdefault((earlier.item, touch.item, number), Race(earlier, touch))
+                    if len(found) >= most:
+                        return
+                    found.setdefault((earlier.item, touch.item, number), Race(earlier, touch))
         behind.setdefault((number, touch.end.coordinate, touch.loads), []).append(touch)
 
 

@@ -93,7 +93,7 @@ class _Writer:
     # Files
 
     def file(self) -> str:
-        modules = [self.module() for _ in range(self.draw(st.integers(0, 2)))]
+        modules = [self.module() for _ in range(self.pick((0, 0, 1, 1, 2)))]
         parts = [*modules, self.pipeline()]
         for _ in range(self.draw(st.integers(0, 2))):
             parts.append(f"variant {self.name('v')} of p {{ {self.settings()} }}")
@@ -164,7 +164,7 @@ class _Writer:
         lines.append("buffer b0 : opaque carried")
         for _ in range(self.draw(st.integers(1, 3))):
             lines.append(self.buffer(place))
-        for _ in range(self.draw(st.integers(1, 5))):
+        for _ in range(self.draw(st.integers(1, 4))):
             lines += self.statement(place, self.maybe("capture", "interleave", "assume", "launch"))
         return "\n".join([*(line for line in lines if line), "}"])
 
