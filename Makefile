@@ -4,7 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench soak clean
 
 demo: $(VENV)/with-run
 	$(VENV)/bin/plait run examples/eagle.spec
@@ -19,6 +19,10 @@ lint: $(VENV)/with-dev
 
 bench: $(VENV)/with-bench
 	$(VENV)/bin/python -m benchmarks
+
+# Minutes: many inputs that nobody means, and what was seen of them written into docs/soak.md.
+soak: $(VENV)/with-test
+	PYTHONPATH=tests $(VENV)/bin/python -m soak --write docs/soak.md
 
 clean:
 	rm -rf $(VENV) build dist src/plait.egg-info

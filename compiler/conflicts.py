@@ -154,17 +154,22 @@ def _is_input(access: Access, static: set[int], written: set[int]) -> bool:
     return access.reads and access.buffer not in static and not own
 
 
-def races(order: Order) -> list[Race]:
-    """Every pair that meets without an order, the nearest rounds of it, by text."""
+def races(order: Order, most: int = MOST_RACES) -> list[Race]:
+    """Every pair that meets without an order, the nearest rounds of it, by text; at most so many."""
     found: dict[tuple[int, int, int], Race] = {}
-    _search(order, touches(order, range(order.rounds)), found)
+    _search(order, touches(order, range(order.rounds)), found, most)
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
-            _search(order, _inner_touches(order, capture.number), found)
+            _search(order, _inner_touches(order, capture.number), found, most)
     return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
 
 
-def _search(order: Order, given: Iterable[Touch], found: dict[tuple[int, int, int], Race]) -> None:
+def _search(
+    order: Order,
+    given: Iterable[Touch],
+    found: dict[tuple[int, int, int], Race],
+    most: int,
+) -> None:
     """Adds every pair of the touches, given in issue order, that meets without an order."""
     behind: dict[tuple[int, int, bool], list[Touch]] = {}
     coordinates = range(len(order.coordinates))
@@ -185,7 +190,7 @@ def _search(order: Order, given: Iterable[Touch], found: dict[tuple[int, int, in
                         if earlier.meets(touch, order.round):
                             key = (earlier.item, touch.item, number)
                             found.setdefault(key, Race(earlier, touch))
-                            if len(found) >= MOST_RACES:
+                            if len(found) >= most:
                                 return
         for touch in own:
             key = (touch.access.buffer, touch.end.coordinate, touch.loads)

@@ -56,6 +56,8 @@ def _number(token: str) -> int | float:
 
 @v_args(inline=True)
 class Build(Transformer):
+    # What is not called for a rule begins with `_`: lark would wrap it anew at every call.
+
     def __init__(self) -> None:
         super().__init__()
         self.source = Source("", "")
@@ -67,15 +69,15 @@ class Build(Transformer):
         self.mistakes = []
         self.depths = {}
 
-    def span(self, first: Any, last: Any) -> Span:
+    def _span(self, first: Any, last: Any) -> Span:
         return Span(self.source, _start(first), _end(last))
 
-    def note(self, code: str, message: str, span: Span, help: str = "") -> None:
+    def _note(self, code: str, message: str, span: Span, help: str = "") -> None:
         self.mistakes.append(Diagnostic(code, message, span, help=help))
 
-    def nested(self, node: Any, *parts: Any) -> Any:
+    def _nested(self, node: Any, *parts: Any) -> Any:
         """The node, with its depth noted and bounded: later passes recurse over it."""
-        depth = 1 + max((self.depth(part) for part in parts), default=0)
+        depth = 1 + max((self._depth(part) for part in parts), default=0)
         if depth > MAX_NESTING:
             message = f"nested more than {MAX_NESTING} deep"
             raise SpecError([Diagnostic("PL002", message, node.span, help="name a part")])
@@ -85,7 +87,7 @@ class Build(Transformer):
             self.depths[id(node)] = depth
         return node
 
-    def depth(self, part: Any) -> int:
+    def _depth(self, part: Any) -> int:
         # A node lives as long as its file, so its id is its own; what is only passed on does not.
         return part.depth if isinstance(part, Listed) else self.depths.get(id(part), 0)
 
@@ -99,7 +101,7 @@ class Build(Transformer):
                 if part.value != VERSION:
                     found = f"this file says spec {part.value}"
                     message = f"{found}; the language read here is {VERSION}"
-                    self.note("PL003", message, part.span, f"write `spec {VERSION}`")
+                    self._note("PL003", message, part.span, f"write `spec {VERSION}`")
         return syntax.File(
             Span(self.source, 0, len(self.source.text)),
             version,
@@ -110,90 +112,90 @@ class Build(Transformer):
         )
 
     def version(self, word: Token, number: Token) -> syntax.Number:
-        return syntax.Number(self.span(word, number), _number(number))
+        return syntax.Number(self._span(word, number), _number(number))
 
     def use(self, word: Token, source: Any, alias: syntax.Name | None = None) -> syntax.Use:
-        return syntax.Use(self.span(word, alias or source), source, alias)
+        return syntax.Use(self._span(word, alias or source), source, alias)
 
     def pipeline(self, word: Token, name: syntax.Name, block: Listed) -> syntax.Pipeline:
-        return syntax.Pipeline(self.span(word, block), name, block.items)
+        return syntax.Pipeline(self._span(word, block), name, block.items)
 
     def module(self, word: Token, name: syntax.Name, *rest: Any) -> syntax.Module:
         *formals, block = rest
-        return syntax.Module(self.span(word, block), name, tuple(formals), block.items)
+        return syntax.Module(self._span(word, block), name, tuple(formals), block.items)
 
     def stream_formal(self, word: Token, name: syntax.Name) -> syntax.Formal:
-        return syntax.Formal(self.span(word, name), "stream", name)
+        return syntax.Formal(self._span(word, name), "stream", name)
 
     def buffer_formal(self, word: Token, name: syntax.Name) -> syntax.Formal:
-        return syntax.Formal(self.span(word, name), "buffer", name)
+        return syntax.Formal(self._span(word, name), "buffer", name)
 
     def value_formal(self, name: syntax.Name, default: Any = None) -> syntax.Formal:
-        return syntax.Formal(self.span(name, default or name), "value", name, default)
+        return syntax.Formal(self._span(name, default or name), "value", name, default)
 
     def variant(self, word: Token, name: syntax.Name, of: syntax.Name, *rest: Any) -> Any:
-        return syntax.Variant(self.span(word, rest[-1]), name, of, rest[:-1])
+        return syntax.Variant(self._span(word, rest[-1]), name, of, rest[:-1])
 
     def setting(self, word: Token, name: syntax.Name, value: Any) -> syntax.Setting:
-        return syntax.Setting(self.span(word, value), name, value)
+        return syntax.Setting(self._span(word, value), name, value)
 
     def block(self, *parts: Any) -> Listed:
         *statements, brace = parts
-        return self.nested(Listed(self.span(brace, brace), tuple(statements)), *statements)
+        return self._nested(Listed(self._span(brace, brace), tuple(statements)), *statements)
 
     # Declarations
 
     def param(self, word: Token, name: syntax.Name, *rest: Any) -> syntax.Param:
         *choices, value = rest
         listed = choices[0].items[0] if choices else None
-        return syntax.Param(self.span(word, value), name, value, listed)
+        return syntax.Param(self._span(word, value), name, value, listed)
 
     def choices(self, value: Any) -> Listed:
         return Listed(value.span, (value,))
 
     def flag(self, word: Token, name: syntax.Name, value: Any) -> syntax.Flag:
-        return syntax.Flag(self.span(word, value), name, value)
+        return syntax.Flag(self._span(word, value), name, value)
 
     def require(self, word: Token, condition: Any, reason: Any = None) -> syntax.Require:
-        return syntax.Require(self.span(word, reason or condition), condition, reason)
+        return syntax.Require(self._span(word, reason or condition), condition, reason)
 
     def dim(self, word: Token, name: syntax.Name, sizes: Any, agreement: Any = None) -> syntax.Dim:
-        return syntax.Dim(self.span(word, agreement or sizes), name, sizes, agreement)
+        return syntax.Dim(self._span(word, agreement or sizes), name, sizes, agreement)
 
     def guard(self, word: Token, name: syntax.Name, *rest: Any) -> syntax.Guard:
         agreement = next((part for part in rest if isinstance(part, syntax.Agreement)), None)
         condition, otherwise = next(
             (part.items for part in rest if isinstance(part, Listed)), (None, None)
         )
-        span = self.span(word, rest[-1] if rest else name)
+        span = self._span(word, rest[-1] if rest else name)
         return syntax.Guard(span, name, agreement, condition, otherwise)
 
     def guard_condition(self, condition: Any, otherwise: Any) -> Listed:
-        return Listed(self.span(condition, otherwise), (condition, otherwise))
+        return Listed(self._span(condition, otherwise), (condition, otherwise))
 
     def agreement(self, *parts: Any) -> syntax.Agreement:
-        return syntax.Agreement(self.span(parts[0], parts[-1]), parts[-1], len(parts) > 1)
+        return syntax.Agreement(self._span(parts[0], parts[-1]), parts[-1], len(parts) > 1)
 
     def group(self, word: Token, name: syntax.Name, *rest: Any) -> syntax.Group:
         inside = next((part.items[0] for part in rest if isinstance(part, Listed)), None)
         size = next((part for part in rest if not isinstance(part, Listed)), None)
-        return syntax.Group(self.span(word, rest[-1] if rest else name), name, size, inside)
+        return syntax.Group(self._span(word, rest[-1] if rest else name), name, size, inside)
 
     def group_inside(self, name: syntax.Name) -> Listed:
         return Listed(name.span, (name,))
 
     def pool(self, word: Token, name: syntax.Name, size: Any = None) -> syntax.Pool:
-        return syntax.Pool(self.span(word, size or name), name, size)
+        return syntax.Pool(self._span(word, size or name), name, size)
 
     def assume(self, word: Token, *rest: Any) -> syntax.Assume:
         *accesses, reason = rest
-        return syntax.Assume(self.span(word, reason), tuple(accesses), reason)
+        return syntax.Assume(self._span(word, reason), tuple(accesses), reason)
 
     def stream(self, word: Token, name: syntax.Name, *rest: Any) -> syntax.Stream:
         kind = next((part for part in rest if isinstance(part, syntax.Name)), None)
         choice = next((part for part in rest if isinstance(part, dict)), {})
         last = choice.get("otherwise") or choice.get("alias") or kind or name
-        return syntax.Stream(self.span(word, last), name, kind, **choice)
+        return syntax.Stream(self._span(word, last), name, kind, **choice)
 
     def alias(self, name: syntax.Name) -> dict[str, Any]:
         return {"alias": name}
@@ -209,10 +211,10 @@ class Build(Transformer):
         attributes = rest[1:] if shape else rest
         last = rest[-1] if rest else dtype
         sizes = shape.items if shape else None
-        return syntax.Buffer(self.span(word, last), name, dtype, sizes, attributes)
+        return syntax.Buffer(self._span(word, last), name, dtype, sizes, attributes)
 
     def shape(self, *parts: Any) -> Listed:
-        return Listed(self.span(parts[0], parts[-1]), parts[:-1])
+        return Listed(self._span(parts[0], parts[-1]), parts[:-1])
 
     def flag_attribute(self, name: syntax.Name) -> syntax.Attribute:
         return syntax.Attribute(name.span, name)
@@ -221,7 +223,7 @@ class Build(Transformer):
         self, name: syntax.Name, first: Token, last: Token | None = None
     ) -> syntax.Attribute:
         value = _number(first) if last is None else -_number(last)
-        return syntax.Attribute(self.span(name, last or first), name, number=value)
+        return syntax.Attribute(self._span(name, last or first), name, number=value)
 
     def place_attribute(self, place: syntax.Name) -> syntax.Attribute:
         return syntax.Attribute(place.span, syntax.Name(place.span, "on"), place=place)
@@ -233,39 +235,39 @@ class Build(Transformer):
 
     def phase(self, word: Token, label: Any, stream: syntax.Name, *rest: Any) -> syntax.Phase:
         *attributes, clauses = rest
-        span = self.span(word, clauses)
+        span = self._span(word, clauses)
         launched = word.type == "LAUNCH"
         return syntax.Phase(span, label, stream, tuple(attributes), clauses.items, launched)
 
     launch = phase
 
     def awaiting(self, word: Token, point: syntax.Point, stream: syntax.Name) -> syntax.Await:
-        return syntax.Await(self.span(word, stream), point, stream)
+        return syntax.Await(self._span(word, stream), point, stream)
 
     def clauses(self, *parts: Any) -> Listed:
         *clauses, brace = parts
-        return self.nested(Listed(self.span(brace, brace), tuple(clauses)), *clauses)
+        return self._nested(Listed(self._span(brace, brace), tuple(clauses)), *clauses)
 
     def accesses(self, word: Token, *items: syntax.Access) -> syntax.Accesses:
-        return syntax.Accesses(self.span(word, items[-1]), str(word), items)  # type: ignore[arg-type]
+        return syntax.Accesses(self._span(word, items[-1]), str(word), items)  # type: ignore[arg-type]
 
     def rows(self, word: Token, count: Any) -> syntax.Rows:
-        return syntax.Rows(self.span(word, count), count)
+        return syntax.Rows(self._span(word, count), count)
 
     def collective(
         self, word: Token, kind: syntax.Name, group: syntax.Name, capacity: Any = None
     ) -> syntax.Collective:
-        return syntax.Collective(self.span(word, capacity or group), kind, group, capacity)
+        return syntax.Collective(self._span(word, capacity or group), kind, group, capacity)
 
     def capacity(self, value: Any) -> Any:
         return value
 
     def cost(self, word: Token, amount: Any) -> syntax.Cost:
-        return syntax.Cost(self.span(word, amount), amount)
+        return syntax.Cost(self._span(word, amount), amount)
 
     def clause_when(self, word: Token, condition: Any, clauses: Any) -> syntax.ClauseWhen:
-        node = syntax.ClauseWhen(self.span(word, clauses), condition, clauses.items)
-        return self.nested(node, clauses)
+        node = syntax.ClauseWhen(self._span(word, clauses), condition, clauses.items)
+        return self._nested(node, clauses)
 
     def access(self, *parts: Any) -> syntax.Access:
         rounds = parts[0].rounds if isinstance(parts[0], Prev) else 0
@@ -273,65 +275,65 @@ class Build(Transformer):
         argument = parts[-1] if isinstance(parts[-1], syntax.Name) else None
         name, region = path.items[-1]
         within = tuple(self.call_label(*element) for element in path.items[:-1])
-        span = self.span(parts[0], parts[-1])
+        span = self._span(parts[0], parts[-1])
         items = region.items if region else None
         return syntax.Access(span, name, rounds, items, argument, within)
 
     def prev(self, word: Token, number: Token | None = None) -> Prev:
         rounds = 1 if number is None else _number(number)
-        span = self.span(word, number or word)
+        span = self._span(word, number or word)
         if not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS_BACK:
             message = f"`prev` counts whole rounds, from 1 to {MOST_ROUNDS_BACK}"
-            self.note("PL004", message, span)
+            self._note("PL004", message, span)
             rounds = 1
         return Prev(span, rounds)
 
     def path(self, *elements: Listed) -> Listed:
         items = tuple(element.items for element in elements)
-        return Listed(self.span(elements[0], elements[-1]), items)
+        return Listed(self._span(elements[0], elements[-1]), items)
 
     def element(self, name: syntax.Name, region: Listed | None = None) -> Listed:
-        return Listed(self.span(name, region or name), (name, region))
+        return Listed(self._span(name, region or name), (name, region))
 
     def call_label(self, name: syntax.Name, region: Listed | None) -> syntax.Label:
         """A name with at most one index, as phases, captures and calls have."""
         if region is None:
             return syntax.Label(name.span, name)
-        span, index = self.span(name, region), region.items[0]
+        span, index = self._span(name, region), region.items[0]
         if len(region.items) > 1 or isinstance(index, syntax.Whole | syntax.Range):
-            self.note("PL004", f"`{name.text}` takes one index here", region.span)
+            self._note("PL004", f"`{name.text}` takes one index here", region.span)
             return syntax.Label(span, name)
         return syntax.Label(span, name, index)
 
     def region(self, *parts: Any) -> Listed:
-        return Listed(self.span(parts[0], parts[-1]), parts[:-1])
+        return Listed(self._span(parts[0], parts[-1]), parts[:-1])
 
     def axis_range(self, first: Any, last: Any) -> syntax.Range:
-        return syntax.Range(self.span(first, last), first, last)
+        return syntax.Range(self._span(first, last), first, last)
 
     def axis_whole(self, word: Token) -> syntax.Whole:
-        return syntax.Whole(self.span(word, word))
+        return syntax.Whole(self._span(word, word))
 
     # The round
 
     def fork(self, word: Token, stream: syntax.Name, point: syntax.Point) -> syntax.Fork:
-        return syntax.Fork(self.span(word, point), stream, point)
+        return syntax.Fork(self._span(word, point), stream, point)
 
     def join(self, word: Token, point: syntax.Point, into: syntax.Name) -> syntax.Join:
-        return syntax.Join(self.span(word, into), point, into)
+        return syntax.Join(self._span(word, into), point, into)
 
     def point(self, *parts: Any) -> syntax.Point:
         rounds = parts[0].rounds if isinstance(parts[0], Prev) else 0
         labels = tuple(self.call_label(*element) for element in parts[-1].items)
-        return syntax.Point(self.span(parts[0], parts[-1]), labels, rounds)
+        return syntax.Point(self._span(parts[0], parts[-1]), labels, rounds)
 
     def capture(self, word: Token, label: Any, stream: syntax.Name, *rest: Any) -> Any:
         _, rows, *options, block = rest
         pool = next((part for part in options if isinstance(part, syntax.Name)), None)
         when = next((part.items[0] for part in options if isinstance(part, Listed)), None)
-        span = self.span(word, block)
+        span = self._span(word, block)
         node = syntax.Capture(span, label, stream, rows, when, block.items, pool)
-        return self.nested(node, block)
+        return self._nested(node, block)
 
     def capture_pool(self, name: syntax.Name) -> syntax.Name:
         return name
@@ -342,85 +344,89 @@ class Build(Transformer):
     def call(self, word: Token, callee: Listed, *rest: Any) -> syntax.Call:
         actuals = tuple(part for part in rest if isinstance(part, syntax.Actual))
         label = rest[-1] if isinstance(rest[-1], syntax.Label) else None
-        return syntax.Call(self.span(word, rest[-1]), callee.items, actuals, label)
+        return syntax.Call(self._span(word, rest[-1]), callee.items, actuals, label)
 
     def callee(self, first: syntax.Name, *rest: syntax.Name) -> Listed:
-        return Listed(self.span(first, rest[-1] if rest else first), (first, *rest))
+        return Listed(self._span(first, rest[-1] if rest else first), (first, *rest))
 
     def actual(self, name: syntax.Name, value: Any) -> syntax.Actual:
-        return syntax.Actual(self.span(name, value), name, value)
+        return syntax.Actual(self._span(name, value), name, value)
 
     def interleave(self, word: Token, behind: Any, first: Any, second: Any, end: Token) -> Any:
-        return syntax.Interleave(self.span(word, end), behind, first, second)
+        return syntax.Interleave(self._span(word, end), behind, first, second)
 
     def stage_end(self, word: Token) -> syntax.Yield:
-        return syntax.Yield(self.span(word, word))
+        return syntax.Yield(self._span(word, word))
 
     def loop(self, word: Token, name: syntax.Name, first: Any, last: Any, block: Listed) -> Any:
-        node = syntax.For(self.span(word, block), name, first, last, block.items)
-        return self.nested(node, block)
+        node = syntax.For(self._span(word, block), name, first, last, block.items)
+        return self._nested(node, block)
 
     def condition(self, word: Token, condition: Any, *blocks: Listed) -> syntax.When:
-        span = self.span(word, blocks[-1])
+        span = self._span(word, blocks[-1])
         node = syntax.When(span, condition, *(block.items for block in blocks))
-        return self.nested(node, *blocks)
+        return self._nested(node, *blocks)
 
     def else_when(self, when: syntax.When) -> Listed:
-        return self.nested(Listed(when.span, (when,)), when)
+        return self._nested(Listed(when.span, (when,)), when)
 
     def label(self, name: syntax.Name, index: Listed | None = None) -> syntax.Label:
-        return syntax.Label(self.span(name, index or name), name, index.items[0] if index else None)
+        return syntax.Label(
+            self._span(name, index or name), name, index.items[0] if index else None
+        )
 
     def index(self, value: Any, bracket: Token) -> Listed:
-        return Listed(self.span(value, bracket), (value,))
+        return Listed(self._span(value, bracket), (value,))
 
     # Expressions
 
     def binary(self, left: Any, operator: Any, right: Any) -> syntax.Binary:
-        node = syntax.Binary(self.span(left, right), str(operator), left, right)
-        return self.nested(node, left, right)
+        node = syntax.Binary(self._span(left, right), str(operator), left, right)
+        return self._nested(node, left, right)
 
     def comparator(self, token: Token) -> Token:
         return token
 
     def unary(self, operator: Token, operand: Any) -> syntax.Unary:
-        node = syntax.Unary(self.span(operator, operand), str(operator), operand)
-        return self.nested(node, operand)
+        node = syntax.Unary(self._span(operator, operand), str(operator), operand)
+        return self._nested(node, operand)
 
     def number(self, token: Token) -> syntax.Number:
-        return syntax.Number(self.span(token, token), _number(token))
+        return syntax.Number(self._span(token, token), _number(token))
 
     def quantity(self, token: Token) -> syntax.Quantity:
         unit = token.lstrip("0123456789.")
         value = _number(token[: -len(unit)])
-        return syntax.Quantity(self.span(token, token), value, unit)
+        return syntax.Quantity(self._span(token, token), value, unit)
 
     def string(self, token: Token) -> syntax.Text:
-        return syntax.Text(self.span(token, token), str(token)[1:-1])
+        return syntax.Text(self._span(token, token), str(token)[1:-1])
 
     def truth(self, token: Token) -> syntax.Truth:
-        return syntax.Truth(self.span(token, token), token == "true")
+        return syntax.Truth(self._span(token, token), token == "true")
 
     def name(self, token: Token) -> syntax.Name:
         if len(token) > LONGEST_NAME:
             message = f"a name has at most {LONGEST_NAME} characters, and this {len(token):,}"
-            self.note("PL002", message, self.span(token, token))
-        return syntax.Name(self.span(token, token), str(token))
+            self._note("PL002", message, self._span(token, token))
+        return syntax.Name(self._span(token, token), str(token))
 
     def name_expression(self, name: syntax.Name) -> syntax.Reference:
         return syntax.Reference(name.span, name)
 
     def function(self, name: syntax.Name, *parts: Any) -> syntax.Function:
         *arguments, bracket = parts
-        node = syntax.Function(self.span(name, bracket), name, tuple(arguments))
-        return self.nested(node, *arguments)
+        node = syntax.Function(self._span(name, bracket), name, tuple(arguments))
+        return self._nested(node, *arguments)
 
     def item(self, name: syntax.Name, index: Listed) -> syntax.Item:
-        return self.nested(syntax.Item(self.span(name, index), name, index.items[0]), *index.items)
+        return self._nested(
+            syntax.Item(self._span(name, index), name, index.items[0]), *index.items
+        )
 
     def list_expression(self, *parts: Any) -> syntax.Sequence:
         bracket, *items, end = parts
-        return self.nested(syntax.Sequence(self.span(bracket, end), tuple(items)), *items)
+        return self._nested(syntax.Sequence(self._span(bracket, end), tuple(items)), *items)
 
     def parenthesised(self, bracket: Token, inner: Any, end: Token) -> Any:
-        return self.nested(inner, inner)
+        return self._nested(inner, inner)

@@ -79,7 +79,7 @@ def _unexpected_token(source: Source, error: UnexpectedToken) -> Diagnostic:
     span = end_of(source) if at_end else Span(source, token.start_pos or 0, token.end_pos or 0)
     found = "the text ends" if at_end else f"found `{token}`"
     written, opened = _being_written(error)
-    expected = error.accepts or error.expected
+    expected = error.expected if _deep(error) else error.accepts or error.expected
     message = f"{found} where {_expected(expected)} should stand"
     if written:
         message += f", in a `{written}`"
@@ -93,6 +93,12 @@ def _unexpected_token(source: Source, error: UnexpectedToken) -> Diagnostic:
     if _keyword(token.type) in RESERVED and "NAME" in expected:
         help = f"`{token}` is a reserved word, so it cannot be a name"
     return Diagnostic("PL001", message, span, labels=tuple(labels), help=help)
+
+
+def _deep(error: UnexpectedToken) -> bool:
+    """Whether so much is open that trying what may follow, each on a copy of it all, would take long."""
+    parser = error.interactive_parser
+    return parser is not None and len(parser.parser_state.state_stack) > 10_000
 
 
 def _being_written(error: UnexpectedToken) -> tuple[str, Token | None]:

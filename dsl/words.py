@@ -82,6 +82,8 @@ STATEMENTS = (
 )
 """What a statement of a pipeline or a module begins with."""
 TOP_LEVEL = ("use", "pipeline", "module", "variant")
+CLAUSES = ("reads", "updates", "writes", "rows", "collective", "cost", "when")
+"""What a clause of a phase begins with, in the order of `plait fmt`."""
 
 FORMS = {
     "use": 'use "layers.spec" as layers',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plait.compiler.order import Order
 from plait.compiler.regions import Box, box, subtract
-from plait.compiler.round import Access, Phase, Round
+from plait.compiler.round import Access, Axis, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label
 
@@ -45,31 +45,33 @@ MOST_PARTS = 256
 
 def check(round: Round, found: Order) -> list[Diagnostic]:
     diagnostics = []
-    written: dict[int, list[Access]] = {}
+    written: dict[int, dict[tuple[Axis, ...] | None, None]] = {}
     for phase in (item for item in round.items if isinstance(item, Phase)):
         for access in phase.accesses:
             buffer = round.buffers[access.buffer]
             if not access.reads or access.rounds_back or buffer.carried or buffer.scratch:
                 continue
-            unwritten = _unwritten(round, access, written.get(access.buffer, []))
+            unwritten = _unwritten(round, access, written.get(access.buffer, {}))
             if unwritten is not None:
                 diagnostics.append(_diagnostic(round, phase, access, unwritten))
         for access in phase.accesses:
             if access.writes:
-                written.setdefault(access.buffer, []).append(access)
+                written.setdefault(access.buffer, {})[access.region] = None
     return diagnostics
 
 
-def _unwritten(round: Round, access: Access, writes: list[Access]) -> str | None:
+def _unwritten(
+    round: Round, access: Access, written: dict[tuple[Axis, ...] | None, None]
+) -> str | None:
     """The part of an access that nothing has written, as the text would name it, or None."""
     buffer = round.buffers[access.buffer]
-    if not writes:
+    if not written:
         return buffer.name
-    if buffer.shape is None:
+    if buffer.shape is None or access.region in written:
         return None
     left = [box(access.region, buffer.shape)]
-    for write in writes:
-        left = subtract(left, box(write.region, buffer.shape))
+    for region in written:
+        left = subtract(left, box(region, buffer.shape))
         if not left:
             return None
         if len(left) > MOST_PARTS:

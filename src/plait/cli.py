@@ -19,6 +19,7 @@ from plait.exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
 
 VERBS = {
     "check": "prove a spec",
+    "fmt": "lay specs out in the one way there is",
     "compile": "compile a spec to a schedule",
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",

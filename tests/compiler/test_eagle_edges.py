@@ -110,7 +110,7 @@ def test_an_edge_beside_another_is_dropped(eagle: Source, proven) -> None:
 
 def test_a_shorter_copy_is_refused(eagle: Source, findings) -> None:
     """With one copy of `accepted`, accept would overwrite what publish still reads."""
-    found = findings(Source("one.spec", eagle.text.replace("copies 2    # the copy", "# the copy")))
+    found = findings(Source("one.spec", eagle.text.replace("copies 2  # the copy", "# the copy")))
     facts = dict(found[0].facts)
     assert (found[0].code, facts["buffer"], facts["phases"]) == (
         "PL201",

@@ -14,40 +14,40 @@ SKELETON = """\
 round of eagle at bs = 8
 
    38  main  draft: first, nextn[1]   (captured, 8 rows)
-   44  main  build_tree
-   47        fork plan from main
+   48  main  build_tree
+   51        fork plan from main
                tree: build_tree before plan_verify
-   48  plan  plan_verify
-   49        join plan into main
+   52  plan  plan_verify
+   53        join plan into main
                verify_meta: plan_verify before target
                seq_lens: plan_verify before accept
-   51  main  verify: target   (captured, 24 rows)
-   54  main  accept
-   56        fork plan from accept
+   55  main  verify: target   (captured, 24 rows)
+   58  main  accept
+   60        fork plan from accept
                accepted: accept before plan_extend
                seq_lens: accept before plan_extend
-   57  plan  plan_extend
-   58        join plan into main
+   61  plan  plan_extend
+   62        join plan into main
                extend_meta: plan_extend before nextn_extend
-   61  main  extend: nextn_extend   (captured, 24 rows)
-   66        fork copy from accept
+   65  main  extend: nextn_extend   (captured, 24 rows)
+   74        fork copy from accept
                accepted: accept before publish
-   67  copy  publish
-   68        join prev publish into host
+   75  copy  publish
+   76        join prev publish into host
                out_tokens: publish (round r - 1) before commit
                accepted: publish (round r - 2) before accept
-   69  host  commit
+   77  host  commit
 
 branches
 
-   47  fork plan from main: plan_verify
-       comes back at line 49: join plan into main
+   51  fork plan from main: plan_verify
+       comes back at line 53: join plan into main
        runs beside: publish (round r - 1); commit
-   56  fork plan from accept: plan_extend
-       comes back at line 58: join plan into main
+   60  fork plan from accept: plan_extend
+       comes back at line 62: join plan into main
        runs beside: publish (round r - 1); publish, commit; commit (round r + 1)
-   66  fork copy from accept: publish
-       comes back at line 68 of the next round: join prev publish into host
+   74  fork copy from accept: publish
+       comes back at line 76 of the next round: join prev publish into host
        runs beside: plan_extend, extend, commit; \
 draft, build_tree, plan_verify, verify, accept, plan_extend, extend (round r + 1)
 """

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import os
-import re
 import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import write_whole
+from plait.commands.difference import show_difference
 from plait.exit import Refused
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def fixed(path: str, source: Source, asked: Asked, only_show: bool) -> Source:
     if found.source is source:
         return source
     if only_show:
-        _show(path, source.text, found.source.text)
+        show_difference(path, source.text, found.source.text)
     else:
         _write(path, source.text, found.source.text)
     said = f"{found.count} finding{'s' * (found.count != 1)} in {printable(path)}"
@@ -48,17 +47,3 @@ def _write(path: str, before: str, after: str) -> None:
     if data != mark + before.encode():
         raise Refused(f"{path}: was changed while it was checked; check it again")
     write_whole(real, (mark + after.encode()).decode(), mode=mode)
-
-
-def _show(path: str, before: str, after: str) -> None:
-    """The difference as `patch` takes it; on a terminal, with nothing that could steer it."""
-    from plait.dsl.render.printable import printable
-
-    def lines(text: str) -> list[str]:
-        return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-    name = printable(path)
-    for line in difflib.unified_diff(lines(before), lines(after), name, name):
-        if sys.stdout.isatty():
-            line = printable(line.rstrip("\r\n")) + "\n"
-        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")

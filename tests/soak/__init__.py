@@ -1,0 +1,1 @@
+"""Whatever is typed ends in syntax or in a diagnostic, soon and in little memory: `python -m soak`."""

@@ -1,0 +1,80 @@
+"""Tries many inputs and writes what was seen as a table: `python -m soak [--count N] [--write FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from soak.trial import trial
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 1.0
+"""That one input may take."""
+
+
+def commit() -> str:
+    """The commit that is tried, or a word where there is none."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "without a commit"
+
+
+def table(found: dict, seed: str) -> str:
+    rows = [
+        f"| {one['what']} | {one['tried']:,} | {one['sound']:,} | {one['slowest']:.3f} s | "
+        f"{len(one['failures'])} |"
+        for one in found["seen"]
+    ]
+    return "\n".join(
+        [
+            "# Soak",
+            "",
+            "Inputs that nobody means, in one process that may have 512 MiB: each ends in syntax or in a",
+            f"diagnostic, within {SECONDS:.0f} s of processor time. `make soak` writes this page.",
+            "",
+            f"Commit {seed}, {datetime.now(UTC):%Y-%m-%d}; peak {found['peak_mib']:.0f} MiB.",
+            "",
+            "| what | inputs | without a finding | slowest | failures |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
+    parser.add_argument(
+        "--count", type=int, default=20_000, help="inputs; a tenth is checked whole"
+    )
+    parser.add_argument("--seed", default=commit())
+    parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = trial(options.seed, options.count)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    if options.write:
+        options.write.write_text(table(found, options.seed), encoding="utf-8")
+    print(table(found, options.seed))
+    wrong = False
+    for one in found["seen"]:
+        slow = one["slowest"] > SECONDS
+        wrong |= slow or bool(one["failures"])
+        for failure in one["failures"][:5]:
+            print(f"{one['what']} failed:\n{failure}\n", file=sys.stderr)
+        if slow:
+            text = one["slowest_text"]
+            print(f"{one['what']} took {one['slowest']:.2f} s:\n{text}\n", file=sys.stderr)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
