@@ -51,7 +51,7 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
             if f.code == race.RULE.code and place not in taken and _leaves(f, stream)
         ]
         taken |= {place for place, _ in races}
-        result.append(replace(branch, because=tuple(f for _, f in races)))
+        result.append(branch.replace(because=tuple(f for _, f in races)))
     rest = [f for place, f in enumerate(findings) if place not in taken and f not in branches]
     return result + rest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from plait.compiler.declare import Tables
@@ -180,7 +180,7 @@ class Clauses:
                 _fail("PL108", message, pair[1].span, help, Label(pair[0].span, "the first"))
             for place, access in zip((first, rest[0]), pair, strict=True):
                 end = "in" if access.kind == "reads" else "out"
-                said.accesses[place] = replace(access, argument=f"{argument}_{end}")
+                said.accesses[place] = access.replace(argument=f"{argument}_{end}")
         if len({access.argument for access in said.accesses}) < len(said.accesses):
             last = said.accesses[-1]
             message = f"`{last.argument}` is what a buffer that is read and written is seen as"

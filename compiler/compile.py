@@ -140,7 +140,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
         if not any(one.findings for one in judged[first:]):
             judged[first].findings.extend(note for rule in NOTES for note in rule.check(orders))
     whole = asked.pipeline is None and asked.variant is None and not asked.settings
-    return _answered(judged, Allows(source, meanings()), whole)
+    return _answered(judged, Allows(library.sources, meanings), whole)
 
 
 def _answered(judged: list[Judged], allows: Allows, whole: bool) -> list[Judged]:
@@ -182,7 +182,7 @@ def _prove(library: Library, asked: Asked) -> Proven:
     target = load_target(asked.target)
     pipeline = choose_pipeline(library.file, asked.pipeline, asked.variant)
     orders, environment = _findings(library, pipeline, asked, target, report)
-    report.diagnostics += Allows(library.file.span.source, meanings()).mistakes
+    report.diagnostics += Allows(library.sources, meanings).mistakes
     report.stop_on_errors()
     return Proven(library.sources, target, orders, environment)
 

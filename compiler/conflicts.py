@@ -15,7 +15,6 @@ Between accesses of one replay only the replay's own order counts, where each ph
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from plait.compiler.order import Moment, Order
@@ -26,7 +25,6 @@ MOST_RACES = 10_000
 """Where a spec has more, these are enough to mend it by."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Touch(Record):
     """One access of one phase in one round, with the interval it lasts."""
 
@@ -63,7 +61,6 @@ class Touch(Record):
         return self.round - self.access.rounds_back
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Race(Record):
     earlier: Touch
     """Issued first. A run may still be in it when the later one begins."""

@@ -5,7 +5,6 @@ A module declares buffers of its own, one set a call, and names for streams, nev
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NoReturn
 
 from plait.compiler.round import Buffer, Group, Pool, Stream
@@ -125,11 +124,11 @@ def _with(buffer: Buffer, attribute: syntax.Attribute, scope: Scope) -> Buffer:
     name, number, place = attribute.name.text, attribute.number, attribute.place
     if place is not None:
         if name == "in":
-            return replace(buffer, pool=scope.find("pool", place))
+            return buffer.replace(pool=scope.find("pool", place))
         if place.text not in PLACES:
             known = did_you_mean(place.text, PLACES)
             _fail("PL107", f"a buffer lies on {' or '.join(PLACES)} memory", place.span, known)
-        return replace(buffer, place=place.text)
+        return buffer.replace(place=place.text)
     if name not in BUFFER_ATTRIBUTES:
         known = did_you_mean(name, BUFFER_ATTRIBUTES)
         _fail("PL107", f"`{name}` is not an attribute of a buffer", attribute.span, known)
@@ -140,7 +139,7 @@ def _with(buffer: Buffer, attribute: syntax.Attribute, scope: Scope) -> Buffer:
     if name == "copies" and not (isinstance(number, int) and 1 <= number <= MOST_COPIES):
         message = f"a buffer has 1 to {MOST_COPIES} copies, not {number}"
         _fail("PL107", message, attribute.span)
-    return replace(buffer, **{name: True if number is None else number})
+    return buffer.replace(**{name: True if number is None else number})
 
 
 def _fail(code: str, message: str, span: Span, help: str = "") -> NoReturn:

@@ -20,7 +20,6 @@ from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Silenced
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Asked(Record):
     """An edge as the text asks for it, with the names it uses worked out."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NoReturn
 
 from plait.compiler.calls import Calls
@@ -587,10 +586,10 @@ def _in_text_order(
     changed: list[Item] = []
     for item in items:
         if isinstance(item, Phase):
-            changed.append(replace(item, number=numbers[item.number]))
+            changed.append(item.replace(number=numbers[item.number]))
         elif isinstance(item, Edge) and item.source.kind == "phase":
-            source = replace(item.source, number=numbers[item.source.number])
-            changed.append(replace(item, source=source))
+            source = item.source.replace(number=numbers[item.source.number])
+            changed.append(item.replace(source=source))
         else:
             changed.append(item)
     return tuple(item for item in changed if isinstance(item, Phase)), tuple(changed)

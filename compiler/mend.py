@@ -6,7 +6,7 @@ much; the tight one costs the least overlap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from plait.compiler.conflicts import Race
 from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Source
@@ -18,7 +18,6 @@ MENDED = -1
 """Number of an edge that a mend adds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Mend(Record):
     edge: Edge
     before: int

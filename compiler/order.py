@@ -24,7 +24,6 @@ from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Moment(Record):
     """Something that ends on a queue."""
 
@@ -44,7 +43,6 @@ class Moment(Record):
         return self.known[other.coordinate] >= other.index
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Wait(Record):
     """One needed cross-queue order in steady state: before `target`, on the end of `source`."""
 
@@ -56,7 +54,6 @@ class Wait(Record):
     """The item of the edge that asks for it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dropped(Record):
     """An edge that adds nothing: what its target waits for is over by then anyway."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ FLAG_KINDS = ("fraction", "text", "truth", "whole")
 OPTION_KINDS = ("text", "truth", "whole", "wholes")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Flag(Record):
     name: str
     kind: str
@@ -32,7 +30,6 @@ class Flag(Record):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Option(Record):
     """An option of the server's command line, and the params and dims of a spec that it is the value of."""
 
@@ -45,7 +42,6 @@ class Option(Record):
     """Whether it is the largest of a list, not the list."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Heading(Record):
     name: str
     version: str = ""
@@ -57,7 +53,6 @@ class Heading(Record):
     """Names that it reads and that decide nothing about a schedule, between blanks."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Registry(Record):
     name: str
     version: str

@@ -26,7 +26,6 @@ Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stream(Record):
     name: str
     kind: str
@@ -34,7 +33,6 @@ class Stream(Record):
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Group(Record):
     """Ranks that communicate. Its size and the group that contains it, where known."""
 
@@ -44,7 +42,6 @@ class Group(Record):
     inside: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pool(Record):
     """Named memory. `size`: the most values alive in it at once; None: a pool of graphs."""
 
@@ -53,7 +50,6 @@ class Pool(Record):
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Buffer(Record):
     name: str
     dtype: str
@@ -73,7 +69,6 @@ class Buffer(Record):
     pool: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Access(Record):
     buffer: int
     kind: Kind
@@ -92,7 +87,6 @@ class Access(Record):
         return self.kind != "reads"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Collective(Record):
     kind: str
     group: int
@@ -101,7 +95,6 @@ class Collective(Record):
     """Most rows of a rank that the exchange holds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Record):
     number: int
     name: str
@@ -128,7 +121,6 @@ class Phase(Record):
     """Whether it is the first half of a split operation, on a stream that is its own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Capture(Record):
     number: int
     name: str
@@ -139,17 +131,14 @@ class Capture(Record):
     pool: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Open(Record):
     capture: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Close(Record):
     capture: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Source(Record):
     """Where an edge starts: the newest item of a stream, a phase's end, a capture's end or load."""
 
@@ -158,7 +147,6 @@ class Source(Record):
     rounds_back: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Edge(Record):
     """`target` waits for `source`; the word only says which way the work goes."""
 
@@ -171,7 +159,6 @@ class Edge(Record):
     """The capture it stands in: a stream it names is then that stream within the graph."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Vote(Record):
     """The host learns values that bound code gives once a round, agreed where a group is named."""
 

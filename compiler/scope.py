@@ -21,7 +21,6 @@ What = Literal["stream", "buffer", "group", "pool", "value"]
 ARTICLES = {"stream": "a stream", "buffer": "a buffer", "group": "a group", "pool": "a pool"}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Named(Record):
     """What an edge may name: a phase, a capture, a call."""
 

@@ -7,7 +7,6 @@ a file of `targets/flags/` or the user's own). `docs/targets.md` has every key.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ MOST_FILES = 16
 """Files that one target may lead to."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Streams(Record):
     pool: int
     """Streams that are distinct: one more than this is the first again."""
@@ -37,7 +35,6 @@ class Streams(Record):
     """Whether the priority of a stream changes anything."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Events(Record):
     shared_record: bool
     """Whether several waits may wait for one record."""
@@ -47,7 +44,6 @@ class Events(Record):
     """Whether several waits inside a graph may wait for one such record."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Graphs(Record):
     side_streams: bool
     """Whether a capture may hold work of several streams."""
@@ -67,7 +63,6 @@ class Graphs(Record):
     """Streams of the budget to leave free of graphs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Exchange(Record):
     hooks: bool
     """Whether a receive hook receives; where not, calling it does nothing."""
@@ -79,7 +74,6 @@ class Exchange(Record):
     """Low-latency results that may be held at once."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Heading(Record):
     name: str
     title: str
@@ -91,7 +85,6 @@ class Heading(Record):
     """Runtimes whose variables are known: names, or paths of files beside this one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Target(Record):
     name: str
     title: str

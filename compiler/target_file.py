@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,7 +39,7 @@ def checked(
     record: type[Record], values: dict[str, Any], where: str, table: str = "", known: Iterable = ()
 ) -> None:
     """Raises TargetError for a key that the record has not, or a value of another kind."""
-    kinds = {name: field.type for name, field in record.__dataclass_fields__.items()}  # type: ignore[attr-defined]
+    kinds = record.fields()
     for key, value in values.items():
         name = f"{table}.{key}" if table else key
         if key not in kinds:
@@ -53,13 +52,14 @@ def checked(
 def built(record: type[R], values: dict[str, Any], where: str, table: str = "") -> R:
     """The record of values that are checked. Raises TargetError for a key that is missing."""
     found = {}
-    for name, field in record.__dataclass_fields__.items():  # type: ignore[attr-defined]
+    needed = record.needed()
+    for name, kind in record.fields().items():
         if name in values:
             value = values[name]
             found[name] = tuple(value) if isinstance(value, list) else value
-        elif field.default is MISSING:
+        elif name in needed:
             inside = f" below `[{table}]`" if table else ""
-            wanted = _KINDS[field.type][1]
+            wanted = _KINDS[kind][1]
             raise TargetError(
                 f"{where}: there should be a line `{name} = ...`{inside} with {wanted}"
             )

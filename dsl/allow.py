@@ -6,8 +6,7 @@ Notes alone can be silenced, and only with a reason; an error never.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from plait.dsl.codes import severity_of
 from plait.dsl.diagnostic import Diagnostic
@@ -22,7 +21,6 @@ _TEXT_OR_COMMENT = re.compile(r'"[^"\n]*"|#[^\n]*')  # as in the grammar: a `#` 
 _ALLOW = re.compile(r"#\s*allow\s+(PL[0-9]\w*)\s*(?::(.*))?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Allow(Record):
     span: Span
     code: str
@@ -32,20 +30,23 @@ class Allow(Record):
 
 
 class Allows:
-    """The comments of a text that silence notes, and which of them did."""
+    """The comments of a spec and of what it uses that silence notes, and which of them did."""
 
-    def __init__(self, source: Source, codes: Collection[str]):
-        """`codes` are those there are."""
-        self.source = source
+    def __init__(self, sources: Sequence[Source], codes: Callable[[], Collection[str]]):
+        """The spec comes first. `codes` gives those there are, when a comment names one."""
+        self.spec = sources[0]
         self.mistakes: list[Diagnostic] = []
-        self.good: dict[tuple[str, int], list[Allow]] = {}
-        """By the code and the line they speak for."""
+        self.good: dict[tuple[int, str, int], list[Allow]] = {}
+        """By the text, the code and the line they speak for."""
         self.used: set[Allow] = set()
-        for one in _written(source):
+        known: Collection[str] | None = None
+        for one in (one for source in sources for one in _written(source)):
+            known = codes() if known is None else known
             if len(self.mistakes) == MOST_MISTAKES:
                 break
-            if (mistake := _mistake(one, codes)) is None:
-                self.good.setdefault((one.code, one.line), []).append(one)
+            if (mistake := _mistake(one, known)) is None:
+                key = (id(one.span.source), one.code, one.line)
+                self.good.setdefault(key, []).append(one)
             else:
                 self.mistakes.append(mistake)
 
@@ -53,9 +54,8 @@ class Allows:
         """Those that no comment silences."""
         left = []
         for diagnostic in diagnostics:
-            answers: list[Allow] = []
-            if diagnostic.span.source is self.source:  # lines of another text are others
-                answers = self.good.get((diagnostic.code, diagnostic.span.line), [])
+            span = diagnostic.span
+            answers = self.good.get((id(span.source), diagnostic.code, span.line), [])
             self.used.update(answers)
             if not answers:
                 left.append(diagnostic)
@@ -67,7 +67,9 @@ class Allows:
         return of_rules + [_unused(one) for one in self._idle() if one.code == UNUSED]
 
     def _idle(self) -> list[Allow]:
-        return [one for alike in self.good.values() for one in alike if one not in self.used]
+        """Of the spec itself: a file that is used may answer notes of other specs."""
+        own = (one for alike in self.good.values() for one in alike if one.span.source is self.spec)
+        return [one for one in own if one not in self.used]
 
 
 def _written(source: Source) -> Iterable[Allow]:

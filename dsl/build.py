@@ -12,6 +12,7 @@ from lark import Token, Transformer, v_args
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.span import Source, Span
+from plait.dsl.words import RESERVED, SILENT
 
 MAX_NESTING = 100
 MOST_ROUNDS_BACK = 64
@@ -38,6 +39,16 @@ class Prev:
     def __init__(self, span: Span, rounds: int):
         self.span = span
         self.rounds = rounds
+
+
+_WORDS = {word: word.upper() for word in RESERVED} | {word: f"_{word.upper()}" for word in SILENT}
+
+
+def name_or_word(token: Token) -> Token:
+    """A reserved word is no name anywhere: a statement without its end is seen where the next begins."""
+    if (word := _WORDS.get(token)) is not None:
+        token.type = word
+    return token
 
 
 def _start(value: Any) -> int:

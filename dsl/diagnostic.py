@@ -13,7 +13,6 @@ Severity = Literal["error", "note"]
 """A note changes no exit code, and may be silenced in the text (`dsl/allow.py`)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Label(Record):
     """A second place that matters, and why."""
 
@@ -21,7 +20,6 @@ class Label(Record):
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Edit(Record):
     """Replace the text of a span; an empty span inserts."""
 
@@ -29,7 +27,6 @@ class Edit(Record):
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fix(Record):
     """A mend a person may take as it stands."""
 
@@ -37,7 +34,6 @@ class Fix(Record):
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Diagnostic(Record):
     """One finding. `message` is one sentence without a full stop, with names as in the text."""
 

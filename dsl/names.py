@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -546,7 +546,7 @@ class _Index:
         roots = sorted({self.root(number) for number in range(len(self.same))})
         numbers = {root: number for number, root in enumerate(roots)}
         order = {id(one.file.span.source): place for place, one in enumerate(self.libraries)}
-        found = [replace(one, symbol=numbers[self.root(one.symbol)]) for one in self.found]
+        found = [one.replace(symbol=numbers[self.root(one.symbol)]) for one in self.found]
         found.sort(key=lambda one: (order[id(one.span.source)], one.span.start, one.span.end))
         of: list[list[Occurrence]] = [[] for _ in roots]
         for one in found:

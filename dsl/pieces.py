@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from plait.dsl.record import Record
 from plait.dsl.words import RESERVED, UNITS
@@ -18,7 +17,6 @@ _NAMELESS = RESERVED - {"true", "false"}
 """Words that no value ends with."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Piece(Record):
     text: str
     breaks: int

@@ -27,7 +27,6 @@ TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FlagRead(Record):
     """A variable of the environment that a flag reads."""
 

@@ -22,7 +22,6 @@ Home: TypeAlias = tuple[int, str]
 """A scope, and the sort of names that are distinct in it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Occurrence(Record):
     """One place that means a symbol."""
 
@@ -45,7 +44,6 @@ class Occurrence(Record):
         return Edit(self.span, f"{self.before}{name}{self.after}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Symbol(Record):
     name: str
     kind: Kind

@@ -5,19 +5,16 @@ Two nodes are equal when they say the same; where they stand does not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from plait.dsl.record import Record
+from plait.dsl.record import Record, uncompared
 from plait.dsl.span import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node(Record):
-    span: Span = field(compare=False, repr=False)
+    span: Span = uncompared()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Name(Node):
     text: str
 
@@ -25,12 +22,10 @@ class Name(Node):
 # Expressions
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Number(Node):
     value: int | float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Quantity(Node):
     """A time or a size with its unit: `35us`, `4MiB`."""
 
@@ -38,45 +33,37 @@ class Quantity(Node):
     unit: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Text(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Truth(Node):
     value: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reference(Node):
     name: Name
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function(Node):
     name: Name
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Item(Node):
     name: Name
     index: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequence(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary(Node):
     operator: str
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Node):
     operator: str
     left: Expression
@@ -91,7 +78,6 @@ Expression: TypeAlias = (
 # Declarations
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Param(Node):
     """With `choices` a value is picked before each round; without, once, before it is compiled."""
 
@@ -100,7 +86,6 @@ class Param(Node):
     choices: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Flag(Node):
     """A setting whose default comes from the environment: `env("NAME", default)`."""
 
@@ -108,13 +93,11 @@ class Flag(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Require(Node):
     condition: Expression
     reason: Text | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Agreement(Node):
     """`over GROUP`: the ranks vote. `same over GROUP`: they are equal by construction."""
 
@@ -122,14 +105,12 @@ class Agreement(Node):
     same: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dim(Node):
     name: Name
     sizes: Expression
     agreement: Agreement | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Guard(Node):
     """A truth that bound code gives once a round, at this line; `otherwise` where `condition` is false."""
 
@@ -139,7 +120,6 @@ class Guard(Node):
     otherwise: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Group(Node):
     """Ranks that communicate: their number and the group that contains them, where known."""
 
@@ -148,7 +128,6 @@ class Group(Node):
     inside: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pool(Node):
     """Named memory, with the most values alive in it at once; None: a pool of graphs."""
 
@@ -156,7 +135,6 @@ class Pool(Node):
     size: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stream(Node):
     """`alias` is set when the name is another one for a stream; with `condition`, only when it is
     false (`own_if_true`) or with `otherwise` in its place."""
@@ -168,7 +146,6 @@ class Stream(Node):
     otherwise: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Node):
     """`carried`, `copies 2`, `on host`, `in pool`: a word, and what stands behind it."""
 
@@ -177,7 +154,6 @@ class Attribute(Node):
     place: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Buffer(Node):
     name: Name
     dtype: Name
@@ -188,18 +164,15 @@ class Buffer(Node):
 # The round
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Label(Node):
     name: Name
     index: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Whole(Node):
     """`_`: the whole axis."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Range(Node):
     """`a .. b`, both ends included."""
 
@@ -210,7 +183,6 @@ class Range(Node):
 Axis: TypeAlias = Whole | Range | Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Access(Node):
     buffer: Name
     rounds_back: int = 0
@@ -220,30 +192,25 @@ class Access(Node):
     """The calls whose buffer it is, outermost first: `layers[3]` of `layers[3].topk`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Accesses(Node):
     kind: Literal["reads", "updates", "writes"]
     items: tuple[Access, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows(Node):
     count: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Collective(Node):
     kind: Name
     group: Name
     capacity: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cost(Node):
     amount: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClauseWhen(Node):
     condition: Expression
     clauses: tuple[Clause, ...]
@@ -252,7 +219,6 @@ class ClauseWhen(Node):
 Clause: TypeAlias = Accesses | Rows | Collective | Cost | ClauseWhen
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phase(Node):
     """A phase, or with `launched` the first half of a split operation, which an `await` ends."""
 
@@ -263,7 +229,6 @@ class Phase(Node):
     launched: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Point(Node):
     """What an edge starts from: a stream, a phase, a launch, a call, a capture or its `loaded`.
 
@@ -274,25 +239,21 @@ class Point(Node):
     rounds_back: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fork(Node):
     stream: Name
     point: Point
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Join(Node):
     point: Point
     into: Name
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Await(Node):
     point: Point
     stream: Name
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Capture(Node):
     label: Label
     stream: Name
@@ -302,7 +263,6 @@ class Capture(Node):
     pool: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Actual(Node):
     """What a call gives to one formal of its module."""
 
@@ -310,7 +270,6 @@ class Actual(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Node):
     module: tuple[Name, ...]
     """`target`, or `models.target` of a file that is used as `models`."""
@@ -318,7 +277,6 @@ class Call(Node):
     label: Label | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Interleave(Node):
     """Two calls, cut into stages at each `yield`; the second runs `behind` stages after the first."""
 
@@ -327,12 +285,10 @@ class Interleave(Node):
     second: Call
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Yield(Node):
     """The end of a stage of a module whose calls are interleaved."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assume(Node):
     """Accesses that the author vouches never meet in memory, and why."""
 
@@ -340,7 +296,6 @@ class Assume(Node):
     reason: Text
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class For(Node):
     name: Name
     first: Expression
@@ -348,7 +303,6 @@ class For(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class When(Node):
     condition: Expression
     body: tuple[Statement, ...]
@@ -379,13 +333,11 @@ Statement: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pipeline(Node):
     name: Name
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Formal(Node):
     """What a module is given: a stream, a buffer, or a value, which may have a default."""
 
@@ -394,14 +346,12 @@ class Formal(Node):
     default: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Module(Node):
     name: Name
     formals: tuple[Formal, ...]
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Use(Node):
     """Another file's modules: a file below this one (`path`), or one of the standard library."""
 
@@ -409,20 +359,17 @@ class Use(Node):
     alias: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Setting(Node):
     name: Name
     value: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Variant(Node):
     name: Name
     of: Name
     settings: tuple[Setting, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class File(Node):
     version: int
     pipelines: tuple[Pipeline, ...]

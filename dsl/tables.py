@@ -17,6 +17,8 @@ from typing import Any
 import lark
 from lark import Lark, Transformer
 
+from plait.dsl.build import name_or_word
+
 
 def load_parser(build: Transformer) -> Any:
     """A parser for `grammar.lark` that calls `build`, with start rules `file` and `expression`."""
@@ -39,6 +41,7 @@ def _lark(grammar: str, build: Transformer, cache: str | bool = False) -> Any:
         lexer="contextual",
         start=["file", "expression"],
         transformer=build,
+        lexer_callbacks={"NAME": name_or_word},
         cache=cache,
     )
 

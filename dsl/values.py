@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 from plait.dsl import syntax
@@ -36,7 +35,6 @@ UNITS = {
 """Of each unit, what is counted, and how many of it make one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measure(Record):
     """A time in nanoseconds or a size in bytes."""
 
@@ -53,7 +51,6 @@ class Measure(Record):
         return f"{whole}.{rest * 9765625:010d}".rstrip("0") + "KiB"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dtype(Record):
     """What the elements of a buffer are: `bf16`."""
 

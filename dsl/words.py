@@ -59,6 +59,11 @@ RESERVED = frozenset(
     ]
 )
 
+SILENT = frozenset(
+    ["as", "by", "capacity", "disjoint", "else", "from", "if", "in", "into", "of", "on", "over"]
+)
+"""Reserved words whose tokens the grammar leaves out of what it builds."""
+
 DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 """What the elements of a buffer are; `opaque` is none of them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from plait.compiler.recipe.words import Word, commands
 from plait.dsl.record import Record
@@ -18,7 +17,6 @@ BEFORE_A_COMMAND = frozenset(
 """Words that other commands may stand behind."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Export(Record):
     name: str
     value: str | None
@@ -27,7 +25,6 @@ class Export(Record):
     """Of the name and what it is set to."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Given(Record):
     """An option as it is passed."""
 
@@ -38,7 +35,6 @@ class Given(Record):
     command: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recipe(Record):
     source: Source
     exports: tuple[Export, ...]

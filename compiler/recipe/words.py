@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
 from plait.dsl.diagnostic import Diagnostic, SpecError
@@ -29,7 +28,6 @@ _REDIRECT = re.compile(r"(?:[0-9]*+|&)(?:<<<|<<-?|>>|<>|[<>])[&|]?")
 _END = re.compile(r"[;&|()\n]")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Word(Record):
     span: Span
 

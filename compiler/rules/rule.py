@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from plait.dsl.codes import severity_of
 from plait.dsl.diagnostic import Severity
 from plait.dsl.record import Record
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rule(Record):
     code: str
     title: str

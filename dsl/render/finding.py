@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from plait.dsl.diagnostic import Diagnostic
 from plait.dsl.record import Record
 from plait.dsl.span import Source, Span
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Finding(Record):
     """A diagnostic, and the file, pipeline and variant that show it first."""
 
@@ -31,7 +30,7 @@ class Finding(Record):
     def each(self) -> Iterator[Finding]:
         """This one, then those that follow from it."""
         for diagnostic in self.diagnostic.with_following():
-            yield replace(self, diagnostic=diagnostic)
+            yield self.replace(diagnostic=diagnostic)
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,6 @@ def in_order(node):
     if isinstance(node, syntax.Phase | syntax.ClauseWhen):
         return repr(type(node)), sorted(repr(in_order(clause)) for clause in node.clauses)
     if isinstance(node, syntax.Node):
-        names = [name for name in node.__dataclass_fields__ if name != "span"]
+        names = [name for name in node.fields() if name != "span"]
         return type(node).__name__, *(in_order(getattr(node, name)) for name in names)
     return [in_order(one) for one in node] if isinstance(node, tuple) else node

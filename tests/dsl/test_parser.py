@@ -10,7 +10,7 @@ from plait.dsl import syntax
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.parser import MAX_CHARACTERS, parse, parse_expression
 from plait.dsl.span import Source
-from plait.dsl.words import FORMS, RESERVED
+from plait.dsl.words import FORMS, RESERVED, SILENT
 
 
 def parsed(text: str) -> syntax.File:
@@ -62,6 +62,14 @@ def test_there_are_52_reserved_words() -> None:
     """The list is closed: a spec written today stays valid."""
     assert len(RESERVED) == 52
     assert set(FORMS) <= RESERVED
+
+
+def test_every_reserved_word_is_a_terminal_of_its_own(root: Path) -> None:
+    """By the name that a token of it is given, so that no name is ever one."""
+    grammar = (root / "dsl" / "grammar.lark").read_text(encoding="utf-8")
+    for word in RESERVED:
+        terminal = f"_{word.upper()}" if word in SILENT else word.upper()
+        assert f"\n{terminal}.1: /{word}\\b/\n" in grammar
 
 
 @pytest.mark.parametrize("word", sorted(RESERVED - {"in"}))

@@ -35,7 +35,7 @@ def _changed(round: Round, data: st.DataObject) -> Round:
                 data.draw(st.sampled_from([None, ((0, 2),), (2,), (3,)])) for _ in item.accesses
             ]
             accesses = tuple(map(_of, item.accesses, parts))
-            items.append(replace(item, accesses=accesses))
+            items.append(item.replace(accesses=accesses))
         elif not isinstance(item, Edge) or data.draw(st.booleans()):
             items.append(item)
     phases = tuple(item for item in items if isinstance(item, Phase))
@@ -43,7 +43,7 @@ def _changed(round: Round, data: st.DataObject) -> Round:
 
 
 def _of(access: Access, part: tuple | None) -> Access:
-    return replace(access, region=part)
+    return access.replace(region=part)
 
 
 def _raced(routes: list[Round]) -> set[str]:
