@@ -18,6 +18,7 @@ from plait.dsl.values import Measure, evaluate, kind, truth, whole
 from plait.dsl.words import COLLECTIVES
 
 MOST_TURNS = 4096
+MOST_INDEX = 999_999_999
 
 
 @dataclass
@@ -192,8 +193,9 @@ def point_name(label: syntax.Label, scope: Scope) -> str:
     if label.index is None:
         return label.name.text
     index = whole(label.index, scope.values)
-    if index < 0:
-        _fail("PL601", f"an index counts from 0; this is {index}", label.index.span)
+    if not 0 <= index <= MOST_INDEX:
+        message = f"an index counts from 0, up to {MOST_INDEX:,}; this is {index}"
+        _fail("PL601", message, label.index.span)
     return f"{label.name.text}[{index}]"
 
 

@@ -17,6 +17,7 @@ from plait.dsl.settings import Settings
 from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, kind, written
 
 MOST_ROUTES = 4096
+LARGEST_SIZE = 1 << 48
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def _bill(pipeline: syntax.Pipeline, lists: dict[str, list]) -> Diagnostic:
 def _sizes(node: syntax.Dim, scope: dict[str, Value | Broken]) -> list[int]:
     sizes = evaluate(node.sizes, scope)
     good = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
-    if not good or sorted(set(sizes)) != sizes or sizes[0] < 1:  # type: ignore[arg-type]
-        message = f"the sizes of `{node.name.text}` are not whole numbers from 1 that rise"
+    if not good or sorted(set(sizes)) != sizes or not 1 <= sizes[0] <= sizes[-1] <= LARGEST_SIZE:  # type: ignore[arg-type]
+        message = f"the sizes of `{node.name.text}` are not whole numbers from 1 to 2^48 that rise"
         help = "write them as `[1, 2, 4, 8]`"
         raise SpecError([Diagnostic("PL601", message, node.sizes.span, help=help)])
     return sizes  # type: ignore[return-value]

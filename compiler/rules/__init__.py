@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plait.compiler.rules import (
+    carried_shape,
     host_in_capture,
     never_comes_back,
     overlap,
@@ -35,7 +36,7 @@ OF_SIZES = (read_before_write,)
 """Rules that look at the sizes of a bucket, too."""
 MODULES = (*OF_ORDER, *OF_SIZES)
 """Rules that judge a round by itself."""
-ACROSS = (switch,)
+ACROSS = (carried_shape, switch)
 """Rules that judge the routes of a round together, where each is right by itself."""
 NOTES = (unneeded_edge,)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""

@@ -187,7 +187,7 @@ MISTAKES = [
     (
         "dim n in [4, 2]",
         "PL601",
-        "the sizes of `n` are not whole numbers from 1 that rise",
+        "the sizes of `n` are not whole numbers from 1 to 2^48 that rise",
         "write them as `[1, 2, 4, 8]`",
     ),
     ("flag f = 3", "PL102", "the value of a flag is where it comes from and its default", None),
