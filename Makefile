@@ -20,7 +20,7 @@ lint: $(VENV)/with-dev
 bench: $(VENV)/with-bench
 	$(VENV)/bin/python -m benchmarks
 
-# Minutes: many inputs that nobody means, and what was seen of them written into docs/soak.md.
+# Ten minutes or more: many inputs that nobody means, and what was seen of them written into docs/soak.md.
 soak: $(VENV)/with-test
 	PYTHONPATH=tests $(VENV)/bin/python -m soak --write docs/soak.md
 

@@ -162,7 +162,9 @@ class Clauses:
         if not fits:
             has = "" if size is None else f", which has {size} entries counted from 0"
             message = f"`{node.span.text}` is outside this axis of `{buffer}`{has}{self.where}"
-            _fail("PL601", message, node.span)
+            _fail(
+                "PL601", message, node.span, "entries count from 0, and a range has both its ends"
+            )
         return axis
 
     def _distinct(self, said: Said) -> None:

@@ -130,7 +130,7 @@ class Edges:
             return Source("loaded", named.number, asked.point.rounds_back)
         if named.loaded < 0:
             message = f"`{asked.names[-2]}` is a {named.kind}; only a capture is loaded"
-            _fail("PL112", message, asked.point.span)
+            _fail("PL112", message, asked.point.span, "leave out `.loaded`")
         return Source("phase", named.loaded, asked.point.rounds_back)
 
     def missing(self, asked: Asked) -> None:

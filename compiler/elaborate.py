@@ -269,7 +269,7 @@ class _Expansion:
     def value(self, node: syntax.Param | syntax.Flag) -> None:
         scope, name = self.scope, node.name.text
         if name in scope.values:
-            fail("PL104", f"`{name}` is declared twice", node.name.span)
+            fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
         scope.values[name] = BROKEN
         if isinstance(node, syntax.Flag):
             scope.values[name] = self.settings.flag(node, scope.values)
@@ -285,7 +285,7 @@ class _Expansion:
     def dim(self, node: syntax.Dim) -> None:
         name = node.name.text
         if name in self.scope.values:
-            fail("PL104", f"`{name}` is declared twice", node.name.span)
+            fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
         self.scope.values[name] = self.route.sizes.get(name, BROKEN)
         if node.agreement is not None:
             group = self.scope.find("group", node.agreement.group)
@@ -295,7 +295,7 @@ class _Expansion:
     def guard(self, node: syntax.Guard) -> None:
         name, values = node.name.text, self.scope.values
         if name in values:
-            fail("PL104", f"`{name}` is declared twice", node.name.span)
+            fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
         values[name] = BROKEN
         group = None
         if node.agreement is not None:
@@ -322,7 +322,8 @@ class _Expansion:
         if not truth(node.condition, self.scope.values):
             reason = f": {node.reason.value}" if node.reason else ""
             message = f"`{node.condition.span.text}` does not hold{self.where}{reason}"
-            self.report.add(Diagnostic("PL110", message, node.condition.span))
+            help = "its author rules these values out: take others, or change what is required"
+            self.report.add(Diagnostic("PL110", message, node.condition.span, help=help))
             raise _Unmet
 
     def assume(self, node: syntax.Assume) -> None:
@@ -344,11 +345,13 @@ class _Expansion:
     def loop(self, node: syntax.For) -> None:
         values, name = self.scope.values, node.name.text
         if name in values:
-            fail("PL104", f"`{name}` already means something else here", node.name.span)
+            fail(
+                "PL104", f"`{name}` already means something else here", node.name.span, "rename it"
+            )
         first, last = whole(node.first, values), whole(node.last, values)
         if last - first >= self.limit.most:
             message = f"the loop runs {last - first + 1:,} times; the most is {self.limit.most:,}"
-            fail("PL603", message, node.span)
+            fail("PL603", message, node.span, "shorten the loop")
         self.repeated += 1
         for value in range(first, last + 1):
             self.limit.take(node)

@@ -295,7 +295,7 @@ class Build(Transformer):
         span = self._span(word, number or word)
         if not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS_BACK:
             message = f"`prev` counts whole rounds, from 1 to {MOST_ROUNDS_BACK}"
-            self._note("PL004", message, span)
+            self._note("PL004", message, span, "write `prev`, or `prev 2`")
             rounds = 1
         return Prev(span, rounds)
 
@@ -312,7 +312,7 @@ class Build(Transformer):
             return syntax.Label(name.span, name)
         span, index = self._span(name, region), region.items[0]
         if len(region.items) > 1 or isinstance(index, syntax.Whole | syntax.Range):
-            self._note("PL004", f"`{name.text}` takes one index here", region.span)
+            self._note("PL004", f"`{name.text}` takes one index here", region.span, "write one")
             return syntax.Label(span, name)
         return syntax.Label(span, name, index)
 
@@ -419,7 +419,7 @@ class Build(Transformer):
     def name(self, token: Token) -> syntax.Name:
         if len(token) > LONGEST_NAME:
             message = f"a name has at most {LONGEST_NAME} characters, and this {len(token):,}"
-            self._note("PL002", message, self._span(token, token))
+            self._note("PL002", message, self._span(token, token), "choose a shorter one")
         return syntax.Name(self._span(token, token), str(token))
 
     def name_expression(self, name: syntax.Name) -> syntax.Reference:

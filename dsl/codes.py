@@ -9,7 +9,7 @@ from plait.dsl.diagnostic import Severity
 
 CODES = {
     "PL001": "The text is not in the language: something else should stand here.",
-    "PL002": "The text is too large (1,048,576 characters), or nested too deep (100).",
+    "PL002": "The text is too large (1,048,576 characters), nested too deep (100), or a name too long (100).",
     "PL003": "The file says another version of the language than the one that reads it.",
     "PL004": "A number stands where a number of another sort should.",
     "PL005": "An `# allow CODE: REASON` has no reason, or its code is unknown or an error's.",

@@ -165,19 +165,22 @@ _TRUTHS = {
 }
 
 _KINDS = {bool: "true or false", int: "a whole number", str: "a text", list: "a list"}
+_FORMS = {bool: "as `n > 1`", int: "as `2`", str: 'as `"text"`', list: "as `[1, 2]`"}
 
 
 def _of_kind(expression: syntax.Expression, value: Value, wanted: type) -> Any:
     if type(value) is not wanted:
         found = f"{kind(value)} ({written(value)})"
-        _fail("PL102", f"{_KINDS[wanted]} should stand here, not {found}", expression.span)
+        help = f"write one, {_FORMS[wanted]}: nothing is turned into another kind"
+        _fail("PL102", f"{_KINDS[wanted]} should stand here, not {found}", expression.span, help)
     return value
 
 
 def _number(expression: syntax.Expression, value: Value) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         found = f"{kind(value)} ({written(value)})"
-        _fail("PL102", f"a number should stand here, not {found}", expression.span)
+        help = "write one, as `2` or `0.5`: nothing is turned into another kind"
+        _fail("PL102", f"a number should stand here, not {found}", expression.span, help)
     return value
 
 
@@ -262,7 +265,9 @@ def _with_measures(node: syntax.Binary, left: Value, right: Value) -> Value:
 def _arithmetic(node: syntax.Binary, a: int | float, b: int | float) -> int | float:
     name = node.operator
     if name in ("/", "//", "%") and b == 0:
-        _fail("PL103", f"`{node.span.text}` divides by zero", node.right.span)
+        _fail(
+            "PL103", f"`{node.span.text}` divides by zero", node.right.span, "a divisor is never 0"
+        )
     try:
         result = _ARITHMETIC[name](a, b)
     except OverflowError:
@@ -312,7 +317,12 @@ def _ceil_div(node: syntax.Function, values: list[Value]) -> Value:
     _count(node, 2)
     a, b = (_of_kind(n, v, int) for n, v in zip(node.arguments, values, strict=True))
     if b == 0:
-        _fail("PL103", f"`{node.span.text}` divides by zero", node.arguments[1].span)
+        _fail(
+            "PL103",
+            f"`{node.span.text}` divides by zero",
+            node.arguments[1].span,
+            "a divisor is never 0",
+        )
     return -(-a // b)  # type: ignore[operator]
 
 

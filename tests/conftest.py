@@ -121,7 +121,10 @@ def found_in_example(findings) -> Callable[[Rule, int], list[Diagnostic]]:
     """What is found in the bad (0) or the mended (1) example of a rule, on its target and recipe."""
 
     def found(rule: Rule, number: int) -> list[Diagnostic]:
-        recipe = rule.recipes and read_recipe(Source("launch.sh", rule.recipes[number]))
+        try:
+            recipe = rule.recipes and read_recipe(Source("launch.sh", rule.recipes[number]))
+        except SpecError as error:
+            return error.diagnostics
         return findings((rule.bad, rule.mended)[number], target=rule.target, recipe=recipe)
 
     return found

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from plait.compiler.rules import RULES
+from plait.compiler.rules.codes import MISTAKES
 
 FOLDER = Path(__file__).parent / "golden"
 TEXTS = {path.stem: path.read_bytes().decode() for path in sorted(FOLDER.glob("*.spec"))}
-BY_CODE = {rule.code: rule for rule in RULES}
+BY_CODE = {rule.code: rule for rule in (*RULES, *MISTAKES)}
 
 
 @pytest.mark.parametrize("code", BY_CODE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.rules import RULES
-from plait.dsl.codes import CODES
+from plait.compiler.rules.codes import MISTAKES
 
 SILENCED = """\
 spec 1
@@ -19,7 +19,7 @@ pipeline throttled {
 
 
 def markdown() -> str:
-    """One section a rule, with its examples; one line for each other code."""
+    """One section for every code, with what it refuses and what is right."""
     parts = ["# Diagnostics", ""]
     parts += [
         "Generated from the rules by `python -m plait.compiler.rules.pages`; `plait explain CODE` prints",
@@ -35,13 +35,11 @@ def markdown() -> str:
         "```",
         "",
     ]
-    for rule in sorted(RULES, key=lambda rule: rule.code):
+    for rule in sorted((*RULES, *MISTAKES), key=lambda rule: rule.code):
         parts += [f"## {rule.code}: {rule.title}", "", rule.why, ""]
         for title, example in rule.examples():
             parts += [f"{title.capitalize()}:", "", "```", example.rstrip(), "```", ""]
-    parts += ["## Other codes", "", "| code | meaning |", "|---|---|"]
-    parts += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

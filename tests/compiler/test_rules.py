@@ -5,18 +5,21 @@ from __future__ import annotations
 import pytest
 
 from plait.compiler.rules import ACROSS, MODULES, NOTES, RULES
+from plait.compiler.rules.codes import MISTAKES
 from plait.compiler.rules.outside import OUTSIDE
 from plait.compiler.rules.rule import Rule
+from plait.dsl.codes import CODES
 
-BY_CODE = {rule.code: rule for rule in RULES}
+PAGES = (*RULES, *MISTAKES)
+BY_CODE = {rule.code: rule for rule in PAGES}
 
 
 def test_codes_are_distinct() -> None:
     """One code, one rule."""
-    assert len(BY_CODE) == len(RULES)
+    assert len(BY_CODE) == len(PAGES)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", PAGES, ids=lambda rule: rule.code)
 def test_a_rule_is_its_own_documentation(rule: Rule) -> None:
     """Title, reason and both examples are there, and the page has them."""
     assert rule.title and rule.why and rule.bad and rule.mended
@@ -25,7 +28,7 @@ def test_a_rule_is_its_own_documentation(rule: Rule) -> None:
     assert all(line in page for line in rule.bad.splitlines())
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", PAGES, ids=lambda rule: rule.code)
 def test_a_bad_example_is_refused(rule: Rule, found_in_example) -> None:
     """The bad example breaks that rule, or earns its note, and nothing else but what follows from it."""
     found = found_in_example(rule, 0)
@@ -34,16 +37,23 @@ def test_a_bad_example_is_refused(rule: Rule, found_in_example) -> None:
     assert found[0].help or found[0].fix
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", PAGES, ids=lambda rule: rule.code)
 def test_a_mended_example_is_sound(rule: Rule, found_in_example) -> None:
     """The same spec, right, is passed without a word."""
     assert found_in_example(rule, 1) == []
 
 
+def test_every_code_has_a_page() -> None:
+    """Those of rules, and every other that is ever given."""
+    assert {rule.code for rule in MISTAKES} == set(CODES)
+
+
 def test_every_rule_module_is_listed(root) -> None:
     """A rule file that nobody lists would never be asked."""
     folder = root / "compiler" / "rules"
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "outside", "pages", "rule"}
+    files = {path.stem for path in folder.glob("*.py")} - {
+        *("__init__", "codes", "outside", "pages", "rule")
+    }
     listed = {
         module.__name__.rpartition(".")[2] for module in (*MODULES, *ACROSS, *OUTSIDE, *NOTES)
     }

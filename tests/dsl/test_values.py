@@ -10,7 +10,7 @@ from plait.dsl.build import LARGEST
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.parser import parse_expression
 from plait.dsl.span import Source
-from plait.dsl.values import evaluate, written
+from plait.dsl.values import Dtype, Measure, evaluate, written
 
 SCOPE = {"n": 3, "yes": True, "sizes": [1, 2, 4], "mode": "verify", "half": 0.5}
 
@@ -35,6 +35,14 @@ def value(text: str):
         ("false and n // 0 == 1", False),
         ("1 == 1.0", True),
         ('[1, [true, "a"]]', [1, [True, "a"]]),
+        ("35us + 2ms", Measure(2_035_000, "ns")),
+        ("-(1.5us - 2us)", Measure(500, "ns")),
+        ("4MiB // 3", Measure((4 << 20) // 3, "B")),
+        ("2 * 35us < 1ms and 1024KiB == 1MiB", True),
+        ("4MiB / 1KiB", 4096.0),
+        ("max(1us, 2us, 3ns)", Measure(2_000, "ns")),
+        ("bf16", Dtype("bf16")),
+        ("bf16 == bf16 and bf16 != f32", True),
     ],
 )
 def test_an_expression_has_its_value(text: str, expected: object) -> None:
@@ -57,6 +65,14 @@ def test_an_expression_has_its_value(text: str, expected: object) -> None:
         ("n in n", "PL102", 6, "a list should stand here, not a whole number (3)"),
         ("size(n)", "PL101", 1, "`size` is not a function"),
         ("len(1, 2)", "PL102", 1, "`len` takes 1 value, not 2"),
+        ("35us + 4MiB", "PL102", 1, "`+` has no meaning between a time and a size"),
+        ("35us + n", "PL102", 1, "`+` has no meaning between a time and a whole number"),
+        ("35us * 0.5", "PL102", 1, "`*` has no meaning between a time and a fraction"),
+        ("35us // 0", "PL103", 9, "`35us // 0` divides by zero"),
+        ("0.3ns", "PL103", 1, "`0.3ns` is no whole number of ns"),
+        ("9999999999999GiB", "PL103", 1, "a time or a size has at most 63 bits"),
+        ("min(1us, 2)", "PL102", 10, "a time should stand here, not a whole number (2)"),
+        ("bf16 == 16", "PL102", 1, "a type of elements is never equal to a whole number"),
         ("max()", "PL102", 1, "`max` needs at least one number"),
         ('env("A", 1)', "PL102", 1, "`env` stands only as the whole value of a flag"),
         ("9223372036854775807 + 1", "PL103", 1, "the result has more than 63 bits"),
@@ -109,3 +125,21 @@ values = st.recursive(
 def test_a_written_value_reads_back(one) -> None:
     """What settings and messages write is what the language reads."""
     assert evaluate(parse_expression(Source("e", written(one))), {}) == one
+
+
+@pytest.mark.parametrize(
+    ("amount", "counts", "text"),
+    [
+        (2_035_000, "ns", "2035us"),
+        (3, "ns", "3ns"),
+        (0, "B", "0GiB"),
+        (5 << 20, "B", "5MiB"),
+        (1000, "B", "0.9765625KiB"),
+    ],
+)
+def test_a_measure_is_written_in_the_largest_unit_that_holds_it(
+    amount: int, counts: str, text: str
+) -> None:
+    """What is written reads back as the same."""
+    measure = Measure(amount, counts)
+    assert written(measure) == text and value(text) == measure

@@ -1,4 +1,4 @@
-"""Tries many inputs and writes what was seen as a table: `python -m soak [--count N] [--write FILE]`."""
+"""Tries many inputs and writes a table: `python -m soak [--count N] [--checks N] [--write FILE]`."""
 
 from __future__ import annotations
 
@@ -50,14 +50,13 @@ def table(found: dict, seed: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
-    parser.add_argument(
-        "--count", type=int, default=20_000, help="inputs; a tenth is checked whole"
-    )
+    parser.add_argument("--count", type=int, default=20_000, help="inputs that are read")
+    parser.add_argument("--checks", type=int, default=20_000, help="inputs that are checked whole")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = trial(options.seed, options.count)
+    found = trial(options.seed, options.count, options.checks)
     if options.json:
         print(json.dumps(found))
         return 0

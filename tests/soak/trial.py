@@ -16,8 +16,6 @@ from plait.dsl.span import Source
 
 MEMORY = 512 << 20
 MOST_PHASES = 2000
-EVERY = 10
-"""For so many inputs that are read, one goes through the whole check."""
 
 
 @dataclass
@@ -64,15 +62,15 @@ def tried(what: str, judge: Callable[[str], bool], texts: Iterable[str]) -> Seen
     return seen
 
 
-def trial(seed: str, count: int) -> dict:
-    """What is seen of so many inputs, in this process, as JSON may hold it."""
+def trial(seed: str, count: int, checks: int) -> dict:
+    """What is seen of so many inputs, and so many whole checks, in this process, as JSON may hold it."""
     from soak.inputs import LARGE, inputs
 
     # What the interpreter maps without using it counts too, so the limit is on data, not on addresses.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     seen = [
         tried("parse and names", names, inputs(seed, count)),
-        tried("whole check", whole_check, inputs(f"{seed} check", count // EVERY)),
+        tried("whole check", whole_check, inputs(f"{seed} check", checks)),
         *(tried(what, whole_check, [text]) for what, text in LARGE.items()),
     ]
     for one in seen[2:]:

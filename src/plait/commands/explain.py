@@ -64,12 +64,10 @@ def _skeleton(options: argparse.Namespace) -> Skeleton:
 
 def _rule(code: str) -> str:
     from plait.compiler.rules import RULES
-    from plait.dsl.codes import CODES
+    from plait.compiler.rules.codes import MISTAKES
 
-    if code in CODES:
-        return f"{code}: {CODES[code]}\n"
-    for rule in RULES:
-        if rule.code == code:
-            return rule.page()
-    known = ", ".join(sorted([*CODES, *(rule.code for rule in RULES)]))
+    pages = {rule.code: rule for rule in (*RULES, *MISTAKES)}
+    if code in pages:
+        return pages[code].page()
+    known = ", ".join(sorted(pages))
     raise Refused(f"there is no {code}; the codes are {known}")
