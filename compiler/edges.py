@@ -6,7 +6,7 @@ route: such an edge is looked up when the round is whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from plait.compiler.declare import Tables
@@ -42,6 +42,10 @@ class Edges:
     captures: list[Capture]
     labels: frozenset[str]
     """Every name that a phase, capture or call has anywhere in the text."""
+    homes: dict[str, tuple[str, str]]
+    """Of points that other routes have, the name of their record and of its stream."""
+    missed: set[str] = field(default_factory=set)
+    """Points of earlier rounds that this route has not."""
 
     def edge(self, asked: Asked) -> Edge | None:
         """The edge; None when both ends are one stream under two names, or the point is not there."""
@@ -133,11 +137,17 @@ class Edges:
             _fail("PL112", message, asked.point.span, "leave out `.loaded`")
         return Source("phase", named.loaded, asked.point.rounds_back)
 
-    def missing(self, asked: Asked) -> None:
-        """An earlier round may lack what this route lacks; anything else is a mistake."""
+    def missing(self, asked: Asked) -> Source | None:
+        """A point of an earlier round may be another route's; anything else is a mistake."""
         last = asked.point.path[-1].name.text
         if asked.point.rounds_back and last in self.labels:
-            return
+            name = asked.scope.prefix + ".".join(asked.names)
+            self.missed.add(name)
+            point, home = self.homes.get(name, ("", ""))
+            for number, stream in enumerate(self.tables.streams):
+                if stream.name == home:
+                    return Source("elsewhere", number, asked.point.rounds_back, point)
+            return None
         if ("stream", last) in asked.scope.declared:
             raise Silenced
         name = ".".join(asked.names)

@@ -82,7 +82,8 @@ def elaborate(
 
     With `capture` false every capture takes its eager route. What is wrong goes to `report`, once.
     """
-    rounds = []
+    rounds: list[Round] = []
+    missing: list[tuple[int, Route]] = []
     routes = routes_of(pipeline, settings, report)
     resolved = dict(settings.resolved)  # a param that depends on a dim is no setting
     labels = labels_in(pipeline, library)
@@ -90,10 +91,14 @@ def elaborate(
     seen = {(d.code, d.span) for d in report.diagnostics}
     for route in routes:
         found = Report()
-        expansion = _Expansion(pipeline, library, settings, route, found, capture, labels, limit)
+        expansion = _Expansion(
+            pipeline, library, settings, route, found, capture, labels, limit, {}
+        )
         spent = False
         try:
             rounds.append(expansion.round(resolved))
+            if expansion.edges.missed:
+                missing.append((len(rounds) - 1, route))
         except (_Unmet, _Unasked):
             pass
         except TooMuch as error:
@@ -105,8 +110,28 @@ def elaborate(
                 seen.add((diagnostic.code, diagnostic.span))
                 report.add(diagnostic)
         if spent:
-            break
+            return rounds
+    homes = _homes(rounds) if missing and not report.errors else {}
+    for place, route in missing if homes else ():
+        again = _Expansion(
+            pipeline, library, settings, route, Report(), capture, labels, limit, homes
+        )
+        rounds[place] = again.round(resolved)
     return rounds
+
+
+def _homes(rounds: list[Round]) -> dict[str, tuple[str, str]]:
+    """Of every point that some route has, its record's name and stream: a graph's for what it holds."""
+    found: dict[str, tuple[str, str]] = {}
+    for round in rounds:
+        for phase in round.phases:
+            home = phase if phase.capture is None else round.captures[phase.capture]
+            found.setdefault(phase.name, (home.name, round.stream_name(home.stream)))
+        for capture in round.captures:
+            stream = round.stream_name(capture.stream)
+            for name in (capture.name, f"{capture.name}.loaded"):
+                found.setdefault(name, (name, stream))
+    return found
 
 
 class _Unmet(Exception):
@@ -128,6 +153,7 @@ class _Expansion:
         capture: bool,
         labels: frozenset[str],
         limit: Limit,
+        homes: dict[str, tuple[str, str]],
     ):
         self.pipeline = pipeline
         self.settings = settings
@@ -142,7 +168,7 @@ class _Expansion:
         self.captures: list[Capture] = []
         self.items: list[Item | Asked] = []
         self.disjoint: list = []
-        self.edges = Edges(self.tables, self.phases, self.captures, labels)
+        self.edges = Edges(self.tables, self.phases, self.captures, labels, homes)
         self.calls = Calls()
         self.edge_count = 0
         self.inside: int | None = None

@@ -2,6 +2,11 @@
 
 Routes share what is equal in them. Whatever differs (a phase on another stream, a capture of other
 phases) is an entry of its own, under the same name.
+
+Where all rounds have one structure, the waits are those that `order.py` keeps: a round knows what the
+rounds before it did. Where structures mix, it does not, so every edge between queues stands in the
+program as the text has it, a frontier with a record at its own line; only what the same round implies
+is left out.
 """
 
 from __future__ import annotations
@@ -11,8 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 import plait.runtime.schedule as machine
+from plait.compiler import round as ir
 from plait.compiler.conflicts import copied_in
-from plait.compiler.order import Order, Wait
+from plait.compiler.order import Order, Wait, order
 from plait.compiler.round import Close, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.span import Source, Span
 from plait.dsl.values import plain
@@ -34,7 +40,8 @@ def lower(
     """
     first = orders[0].round
     tables = _Tables(sources)
-    routes = [_Route(order, tables) for order in orders]
+    mixed = len({one.round.structure for one in orders}) > 1
+    routes = [_Route(one, tables, mixed) for one in orders]
     programs = _Numbered()
     numbers = [programs.number(route.program()) for route in routes]
     return machine.Schedule(
@@ -86,8 +93,8 @@ class _Tables:
         self.capture_numbers = _Numbered()
         self.phases: list[machine.Phase] = []
         self.captures: list[machine.Capture] = []
-        self.events: dict[tuple[str, int], list[Any]] = {}
-        """By the name of what they follow and its stream: number, name and depth."""
+        self.events: dict[tuple[str, int, int | None], list[Any]] = {}
+        """By what they follow, its stream and, of a frontier, the edge: number, name and depth."""
 
     def place(self, span: Span | None) -> machine.Place | None:
         return None if span is None else self.certain(span)
@@ -106,9 +113,12 @@ class _Tables:
 class _Route:
     """One route's numbers in the shared tables."""
 
-    def __init__(self, order: Order, tables: _Tables):
-        self.order = order
-        self.round = order.round
+    def __init__(self, found: Order, tables: _Tables, mixed: bool):
+        self.order = found
+        self.as_written = _as_written(found.round) if mixed else {}
+        """Edges that stand in the program where the text has them, by their place."""
+        self.mixed = mixed
+        self.round = found.round
         self.tables = tables
         round = self.round
         self.streams = [
@@ -137,7 +147,7 @@ class _Route:
             for b in round.buffers
         ]
         self.waits: dict[int, list[Wait]] = {}
-        for wait in sorted(order.waits, key=lambda one: (-one.rounds_back, one.source)):
+        for wait in sorted(found.waits, key=lambda one: (-one.rounds_back, one.source)):
             self.waits.setdefault(wait.target, []).append(wait)
         self.bounds = _bounds(round)
         self.recorded = self.recorded_outside()
@@ -208,17 +218,74 @@ class _Route:
     def recorded_outside(self) -> dict[int, int]:
         """For each item that is waited for from outside, in issue order, its event's number."""
         depths: dict[int, int] = {}
+        for edge in self.as_written.values():
+            if (place := self.place_of(edge.source)) is not None:
+                depths[place] = max(depths.get(place, 1), 1 + edge.source.rounds_back)
+            else:
+                self.event_of(edge)
         for wait in self.order.waits:
-            if self.outside(wait):
+            if self.mixed and wait.target not in self.bounds:
+                continue
+            if (point := self.elsewhere(wait)) is not None:
+                self.event(point.name, self.streams[point.number], 1 + point.rounds_back)
+            elif self.outside(wait):
                 depths[wait.source] = max(depths.get(wait.source, 1), 1 + wait.rounds_back)
         numbers = {}
         for item in sorted(depths):
-            key = self.round.item_name(item), self.streams[self.stream_of(self.round.items[item])]
-            events = self.tables.events
-            entry = events.setdefault(key, [len(events), key[0], 1])
-            entry[2] = max(entry[2], depths[item])
-            numbers[item] = entry[0]
+            stream = self.streams[self.stream_of(self.round.items[item])]
+            numbers[item] = self.event(self.round.item_name(item), stream, depths[item])
         return numbers
+
+    def event(self, name: str, stream: int, depth: int, edge: int | None = None) -> int:
+        """The number of the event that follows a point on a stream, kept for so many rounds."""
+        events = self.tables.events
+        entry = events.setdefault((name, stream, edge), [len(events), name, 1])
+        entry[2] = max(entry[2], depth)
+        return entry[0]
+
+    def place_of(self, source: ir.Source) -> int | None:
+        """The item that ends a point of this route; None of a stream, or of a point elsewhere."""
+        for place, item in enumerate(self.round.items):
+            match source.kind, item:
+                case "phase", Phase(number=number) if number == source.number:
+                    return place
+                case "capture", Close(capture=number) if number == source.number:
+                    return place
+                case "loaded", Open(capture=number) if number == source.number:
+                    return place
+        return None
+
+    def event_of(self, edge: Edge) -> int:
+        """The event of an edge that stands as it is written."""
+        source = edge.source
+        stream = self.streams[self.round.origin(source)]
+        if source.kind == "stream":
+            return self.event(self.round.stream_name(source.number), stream, 1, edge.number)
+        name = self.round.source_name(source.replace(rounds_back=0))
+        return self.event(name, stream, 1 + source.rounds_back)
+
+    def written(self, edge: Edge) -> Iterable[machine.Instruction]:
+        """An edge at its own line: of a frontier, with the record of what its stream was issued so far."""
+        event, target = self.event_of(edge), self.streams[edge.target]
+        at = self.tables.place(edge.span)
+        if edge.source.kind == "stream":
+            source = self.streams[edge.source.number]
+            yield machine.Instruction("record", event, source, 0, at)
+        op = "block" if target == machine.HOST else "wait"
+        yield machine.Instruction(op, event, target, edge.source.rounds_back, at)
+
+    def elsewhere(self, wait: Wait) -> ir.Source | None:
+        """The point that a wait is for, when only other routes have it."""
+        edge = self.round.items[wait.edge]
+        assert isinstance(edge, Edge)
+        return edge.source if edge.source.kind == "elsewhere" else None
+
+    def awaited(self, wait: Wait) -> tuple[int, int]:
+        """The event that a wait is for, and of how many rounds back."""
+        if (point := self.elsewhere(wait)) is None:
+            return self.recorded[wait.source], wait.rounds_back
+        event = self.event(point.name, self.streams[point.number], 1)
+        return event, point.rounds_back
 
     def stream_of(self, item: Item) -> int:
         if isinstance(item, Open | Close):
@@ -235,6 +302,9 @@ class _Route:
             if number in self.bounds and not isinstance(item, Close):
                 continue
             stream = self.streams[self.stream_of(item)]
+            if number in self.as_written:
+                program += self.written(self.as_written[number])
+                continue
             program += self.outer_waits(number, item, stream)
             record = []
             if number in self.recorded:
@@ -243,13 +313,12 @@ class _Route:
         return tuple(program + self.left_records(program))
 
     def outer_waits(self, number: int, item: Item, stream: int) -> Iterable[machine.Instruction]:
-        for wait in self.waits.get(number, ()):
+        for wait in () if self.mixed else self.waits.get(number, ()):
             if isinstance(item, Close) and not self.outside(wait):
                 continue
             op = "block" if stream == machine.HOST else "wait"
-            event = self.recorded[wait.source]
-            at = self.edge_place(wait)
-            yield machine.Instruction(op, event, stream, wait.rounds_back, at)
+            event, back = self.awaited(wait)
+            yield machine.Instruction(op, event, stream, back, self.edge_place(wait))
 
     def edge_place(self, wait: Wait) -> machine.Place | None:
         edge = self.round.items[wait.edge]
@@ -289,7 +358,7 @@ class _Route:
         """
         recorded = {one.of for one in program if one.op == "record"}
         left = []
-        for (_, stream), (number, _, depth) in self.tables.events.items():
+        for (_, stream, _), (number, _, depth) in self.tables.events.items():
             if depth > 1 and number not in recorded and stream != machine.HOST:
                 left.append(machine.Instruction("record", number, stream))
         return left
@@ -324,8 +393,8 @@ class _Route:
                 elif isinstance(item, Close):
                     continue
                 else:
-                    event = self.recorded[wait.source]
-                    one = machine.Instruction("external", event, stream, wait.rounds_back, at)
+                    event, back = self.awaited(wait)
+                    one = machine.Instruction("external", event, stream, back, at)
                 program.append(one)
             if isinstance(item, Phase):
                 op = "launch" if item.launched else "run"
@@ -356,6 +425,19 @@ class _Route:
             rows=tuple(rows),
             route=tuple((name, plain(value)) for name, value in round.route.items()),
         )
+
+
+def _as_written(round: Round) -> dict[int, Edge]:
+    """Edges between two queues outside captures, less those that the same round implies."""
+    implied = {one.edge for one in order(round, 1).dropped if one.source is not None}
+    return {
+        place: item
+        for place, item in enumerate(round.items)
+        if isinstance(item, Edge)
+        and item.capture is None
+        and place not in implied
+        and round.origin(item.source) not in (machine.HOST, item.target)
+    }
 
 
 def _bounds(round: Round) -> dict[int, int]:

@@ -177,6 +177,10 @@ class _Builder:
 
     def source(self, number: int, edge: Edge) -> Moment | None:
         source = edge.source
+        if source.kind == "elsewhere":
+            past = number - source.rounds_back
+            queue = reversed(self.queues[source.number])
+            return next((moment for moment in queue if moment.round <= past), None)
         if source.kind == "stream":
             queue = self.queues[self.coordinate(edge.capture, source.number)]
             newest = queue[-1] if queue else None

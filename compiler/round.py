@@ -140,11 +140,17 @@ class Close(Record):
 
 
 class Source(Record):
-    """Where an edge starts: the newest item of a stream, a phase's end, a capture's end or load."""
+    """Where an edge starts: the newest item of a stream, a phase's end, a capture's end or load.
 
-    kind: Literal["stream", "phase", "capture", "loaded"]
+    `elsewhere`: the record of an earlier round of a point that this route has not. `number` is its
+    stream, and a round without the point records there when that has done all it was issued.
+    """
+
+    kind: Literal["stream", "phase", "capture", "loaded", "elsewhere"]
     number: int
     rounds_back: int = 0
+    name: str = ""
+    """Of a point elsewhere."""
 
 
 class Edge(Record):
@@ -202,7 +208,7 @@ class Round:
 
     def origin(self, source: Source) -> int:
         """The stream that an edge's source is on."""
-        if source.kind == "stream":
+        if source.kind in ("stream", "elsewhere"):
             return source.number
         if source.kind == "phase":
             return self.phases[source.number].stream
@@ -218,6 +224,7 @@ class Round:
             "phase": lambda: self.phases[source.number].name,
             "capture": lambda: self.captures[source.number].name,
             "loaded": lambda: self.captures[source.number].name + ".loaded",
+            "elsewhere": lambda: source.name,
         }
         return _prev(source.rounds_back) + names[source.kind]()
 

@@ -51,8 +51,7 @@ def coordinates_of(rounds: Iterable[Round]) -> Coordinates:
 
 def _point(round: Round, source: Source) -> tuple[str, str]:
     """A point by names that hold on every route."""
-    here = Source(source.kind, source.number)
-    return round.source_name(here), round.stream_name(round.origin(source))
+    return round.source_name(source.replace(rounds_back=0)), round.stream_name(round.origin(source))
 
 
 @dataclass(frozen=True)

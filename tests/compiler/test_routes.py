@@ -83,6 +83,77 @@ pipeline p {
     ]
 
 
+ELSEWHERE = """\
+spec 1
+pipeline p {
+  guard extra
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer seen : i64[4] carried
+  fork side from prev add
+  phase look on side { reads x  writes seen }
+  join side into main
+  when extra { phase add on main { updates x } }
+}
+"""
+
+
+def test_a_point_of_another_route_is_waited_for(compiled, findings) -> None:
+    """On the route without it too: its newest record may be of a round that had it."""
+    assert findings(ELSEWHERE) == []
+    schedule = compiled(ELSEWHERE)
+    shown = [
+        [(one.op, one.of, one.rounds_back) for one in program] for program in schedule.programs
+    ]
+    add = next(number for number, event in enumerate(schedule.events) if event.name == "add")
+    assert schedule.events[add].depth == 2
+    assert all(("wait", add, 1) in program for program in shown)
+    assert all(("record", add, 0) in program for program in shown)
+    without = findings(ELSEWHERE.replace("  fork side from prev add\n", ""))
+    assert {d.code for d in without} == {"PL201"}
+
+
+def test_where_routes_mix_a_frontier_is_recorded_at_its_own_line(compiled) -> None:
+    """What a stream was issued last is another route's matter: the record stands with the edge."""
+    text = """\
+spec 1
+pipeline p {
+  guard more
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  fork side from main
+  phase look on side { reads x  updates y }
+  join side into main
+  phase a on main { updates x }
+  when more { phase b on main { updates x } }
+  fork side from a
+}
+"""
+    schedule = compiled(text)
+    for program in schedule.programs:
+        shown = [(one.op, schedule.streams[one.on].name) for one in program]
+        assert shown[:5] == [
+            ("record", "main"),
+            ("wait", "side"),
+            ("run", "side"),
+            ("record", "side"),
+            ("wait", "main"),
+        ]
+        assert shown[-1] == (
+            "wait",
+            "side",
+        )  # for whatever comes next there, in a round of any route
+
+
+def test_a_point_that_no_route_has_is_no_reason_to_wait(compiled) -> None:
+    """At these settings nothing ever records it."""
+    text = ELSEWHERE.replace("guard extra", "param extra = false").replace("reads x  ", "")
+    assert [one.op for one in compiled(text).programs[0]] == ["run"]
+
+
 def test_a_launch_is_in_flight_on_a_stream_of_its_own(compiled) -> None:
     """It starts after what its stream was issued, holds none of it, and ends where it is awaited."""
     text = """\

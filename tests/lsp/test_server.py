@@ -130,9 +130,9 @@ def test_a_finding_of_one_variant_says_so(editor: Client) -> None:
     text = SMALL.replace("  phase make", '  require width < 3, "narrow"\n  phase make')
     uri = editor.open("variant.spec", text)
     (finding,) = editor.findings(uri)
-    assert finding["message"] == "in variant wide: `width < 3` does not hold at bs = 1: narrow" or (
-        finding["message"] == "in variant wide: `width < 3` does not hold: narrow"
-    )
+    said = finding["message"].splitlines()[0]
+    assert said.startswith("in variant wide: `width < 3` does not hold")
+    assert said.endswith(": narrow")
 
 
 def test_a_note_is_answered_by_a_comment_with_a_reason(editor: Client) -> None:

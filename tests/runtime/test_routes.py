@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -56,6 +58,42 @@ def test_each_round_takes_the_route_it_is_given(compiled) -> None:
             if entry["rounds"]
         }
     assert used == {(3, False): 10, (1, True): 5, (3, True): 5, (1, False): 10}
+
+
+def test_a_point_of_another_route_holds_a_stream_back(compiled) -> None:
+    """A round without it waits for the round that had it, however slow that was."""
+    schedule = compiled(
+        """\
+spec 1
+pipeline p {
+  guard extra
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer log : i64[40] carried
+  buffer at : i64[1] carried
+  fork side from prev add
+  phase look on side { reads x  updates log, at }
+  join side into main
+  when extra { phase add on main { updates x } }
+}
+"""
+    )
+
+    def add(x):
+        time.sleep(0.005)
+        x.add_(1)
+
+    def look(x, log, at):
+        log[int(at)] = x[0]
+        at.add_(1)
+
+    asked = [True, False, False, True, False, True, True, False] * 5
+    with schedule.bind({"add": add, "look": look}) as runner:
+        for extra in asked:
+            runner.step(extra=extra)
+        runner.drain()
+        assert runner.buffer("log").tolist() == [sum(asked[:n]) for n in range(40)]
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,9 @@ def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list
     from plait.dsl.render.finding import Finding
 
     path, variant = split_variant(asked)
-    wanted = asked_for(options, variant)
     given = source = spec_source(path)
     try:
+        wanted = asked_for(options, variant)  # a recipe may be wrong, too
         if options.fix:
             from plait.commands.fixing import fixed
 

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from plait.commands.asked import write_whole
+from plait.dsl.build import LONGEST_NAME
 from plait.dsl.words import RESERVED
 from plait.exit import FINE, Refused
 
@@ -51,6 +52,8 @@ def _check(name: str) -> None:
     """Refuses a name that a spec could not have, or that would get in Python's way."""
     if not NAME.match(name):
         raise Refused(f"{name!r} is not a name: letters, digits and `_`, no digit first")
+    if len(name) > LONGEST_NAME:
+        raise Refused(f"a name has at most {LONGEST_NAME} characters, and this {len(name)}")
     if name in RESERVED:
         raise Refused(f"`{name}` is a reserved word, so it cannot be a name")
     if not os.path.lexists(f"{name}.py") and _is_module(name):
