@@ -126,6 +126,7 @@ class _Pass:
         ran = {
             (self.round.item_name(place), self.stream_of(place)): mask | self.own(place)
             for place, mask in self.known.items()
+            if not self.within_graph(place)
         }
         for (name, stream, back), bit in self.coordinates.slots.items():
             if back > 1:
@@ -135,6 +136,11 @@ class _Pass:
             elif stream in numbers:
                 found[bit] = self.tails[None, numbers[stream]]
         return found
+
+    def within_graph(self, place: int) -> bool:
+        """Whether an item has no record of its own outside, as it is a part of a replay."""
+        item = self.round.items[place]
+        return isinstance(item, Phase) and item.capture is not None
 
     def stream_of(self, place: int) -> str:
         item = self.round.items[place]

@@ -148,6 +148,28 @@ pipeline p {
         )  # for whatever comes next there, in a round of any route
 
 
+def test_a_capture_is_waited_for_whether_it_was_a_graph_or_not(findings) -> None:
+    """Its end has another record in a round that ran it eagerly; each round records what it lacks."""
+    text = """\
+spec 1
+pipeline rebound {
+  guard g
+  stream main
+  stream upd : update
+  buffer lens : i64[4] task
+  buffer x : i64[4] carried
+  fork upd from prev verify
+  phase rebind on upd { writes lens }
+  capture verify on main rows 4 when g {
+    phase project on main { updates x }
+    join rebind into main
+    phase attention on main { reads lens  updates x }
+  }
+}
+"""
+    assert findings(text) == []
+
+
 def test_a_point_that_no_route_has_is_no_reason_to_wait(compiled) -> None:
     """At these settings nothing ever records it."""
     text = ELSEWHERE.replace("guard extra", "param extra = false").replace("reads x  ", "")
