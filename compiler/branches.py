@@ -83,12 +83,13 @@ def _outer_fork(edge: Edge) -> bool:
 
 
 def _steps(round: Round) -> list[_Step]:
-    ends = {item.capture: n for n, item in enumerate(round.items) if isinstance(item, Close)}
     found = []
     for place, item in enumerate(round.items):
         if isinstance(item, Open):
             capture = round.captures[item.capture]
-            found.append(_Step(capture.name, capture.stream, place, ends[item.capture]))
+            found.append(
+                _Step(capture.name, capture.stream, place, round.places["capture", item.capture])
+            )
         elif isinstance(item, Phase) and item.capture is None:
             found.append(_Step(item.name, item.stream, place, place))
     return found
@@ -152,15 +153,10 @@ def _covers(round: Round, edge: Edge, place: int, stream: int) -> tuple[int, int
             return above[-1], 0
         below = [n for n in range(place, len(round.items)) if _stream_of(round, n) == stream]
         return (below[-1], 1) if below else None
-    for number, item in enumerate(round.items):
-        named = (
-            isinstance(item, Phase) and source.kind == "phase" and item.number == source.number
-        ) or (
-            isinstance(item, Close) and source.kind == "capture" and item.capture == source.number
-        )
-        if named and _stream_of(round, number) == stream:
-            return number, source.rounds_back
-    return None
+    if source.kind not in ("phase", "capture"):
+        return None
+    number = round.places[source.kind, source.number]
+    return (number, source.rounds_back) if _stream_of(round, number) == stream else None
 
 
 def _stream_of(round: Round, place: int) -> int | None:

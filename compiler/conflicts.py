@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from plait.compiler.order import Moment, Order
-from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
+from plait.compiler.round import HOST, Access, Axis, Open, Part, Phase, Round
 from plait.dsl.record import Record
 
 MOST_RACES = 10_000
@@ -204,9 +204,6 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
     """Every access of those rounds, in issue order, as it is seen from outside captures."""
     round = order.round
     static = {capture.number: static_in(round, capture.number) for capture in round.captures}
-    closes = {
-        item.capture: place for place, item in enumerate(round.items) if isinstance(item, Close)
-    }
     for number in rounds:
         load = None
         written: set[int] = set()
@@ -225,7 +222,7 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
                 else:
                     assert load is not None
                     loads = _is_input(access, static[item.capture], written)
-                    end = load if loads else order.at(number, closes[item.capture])
+                    end = load if loads else order.at(number, round.places["capture", item.capture])
                     by_issue = buffer.place == "host" and loads
                     since = own if buffer.task else load
                     begin = since.issued if by_issue else since.known

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from plait.compiler.declare import Tables
-from plait.compiler.round import HOST, Capture, Edge, Phase, Source
+from plait.compiler.round import HOST, Capture, Edge, Phase, Source, Word
 from plait.compiler.scope import Named, Scope
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError
@@ -20,11 +20,11 @@ from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import Silenced
 
 
-class Asked(Record):
+class AskedEdge(Record):
     """An edge as the text asks for it, with the names it uses worked out."""
 
     number: int
-    word: str
+    word: Word
     names: tuple[str, ...]
     point: syntax.Point
     target: syntax.Name
@@ -47,7 +47,7 @@ class Edges:
     missed: set[str] = field(default_factory=set)
     """Points of earlier rounds that this route has not."""
 
-    def edge(self, asked: Asked) -> Edge | None:
+    def edge(self, asked: AskedEdge) -> Edge | None:
         """The edge; None when both ends are one stream under two names, or the point is not there."""
         target = asked.scope.find("stream", asked.target)
         source = self.source(asked)
@@ -64,10 +64,9 @@ class Edges:
                 return None
         if asked.capture is not None:
             self.inside(asked, source, target)
-        word = asked.word
-        return Edge(asked.number, word, source, target, asked.span, asked.capture)  # type: ignore[arg-type]
+        return Edge(asked.number, asked.word, source, target, asked.span, asked.capture)
 
-    def inside(self, asked: Asked, source: Source, target: int) -> None:
+    def inside(self, asked: AskedEdge, source: Source, target: int) -> None:
         """Refuses an edge across the brace of the capture it stands in."""
         assert asked.capture is not None
         graph = self.captures[asked.capture]
@@ -89,7 +88,7 @@ class Edges:
     def rebinds(self, phase: Phase) -> bool:
         return any(a.writes and self.tables.buffers[a.buffer].task for a in phase.accesses)
 
-    def source(self, asked: Asked) -> Source | None:
+    def source(self, asked: AskedEdge) -> Source | None:
         named, loaded = self.named(asked)
         point, back = asked.point, asked.point.rounds_back
         if named is None:
@@ -110,7 +109,7 @@ class Edges:
             return Source("capture", graph, back)  # seen from outside, it ends when its graph does
         return Source("phase", named.number, back)
 
-    def named(self, asked: Asked) -> tuple[Named | None, bool]:
+    def named(self, asked: AskedEdge) -> tuple[Named | None, bool]:
         """What a path leads to, and whether it is that capture's load that is meant."""
         scope, named = asked.scope, None
         for place, name in enumerate(asked.names):
@@ -129,7 +128,7 @@ class Edges:
             named = scope.points[name]
         return named, False
 
-    def loaded(self, named: Named, asked: Asked) -> Source:
+    def loaded(self, named: Named, asked: AskedEdge) -> Source:
         if named.kind == "capture":
             return Source("loaded", named.number, asked.point.rounds_back)
         if named.loaded < 0:
@@ -137,7 +136,7 @@ class Edges:
             _fail("PL112", message, asked.point.span, "leave out `.loaded`")
         return Source("phase", named.loaded, asked.point.rounds_back)
 
-    def missing(self, asked: Asked) -> Source | None:
+    def missing(self, asked: AskedEdge) -> Source | None:
         """A point of an earlier round may be another route's; anything else is a mistake."""
         last = asked.point.path[-1].name.text
         if asked.point.rounds_back and last in self.labels:

@@ -13,7 +13,7 @@ from typing import NoReturn
 from plait.compiler.calls import Calls
 from plait.compiler.clauses import Clauses, point_name
 from plait.compiler.declare import Tables
-from plait.compiler.edges import Asked, Edges
+from plait.compiler.edges import AskedEdge, Edges
 from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
@@ -26,6 +26,7 @@ from plait.compiler.round import (
     Round,
     Source,
     Vote,
+    Word,
 )
 from plait.compiler.routes import Route, routes_of
 from plait.compiler.scope import Named, Scope
@@ -166,7 +167,7 @@ class _Expansion:
         self.tables = Tables()
         self.phases: list[Phase] = []
         self.captures: list[Capture] = []
-        self.items: list[Item | Asked] = []
+        self.items: list[Item | AskedEdge] = []
         self.disjoint: list = []
         self.edges = Edges(self.tables, self.phases, self.captures, labels, homes)
         self.calls = Calls()
@@ -181,7 +182,7 @@ class _Expansion:
         self.asked: dict[str, bool] = {}
         self.depth = 0
         self.repeated = 0
-        self.stages: list[list[Item | Asked]] | None = None
+        self.stages: list[list[Item | AskedEdge]] | None = None
         """Of the interleaved call that is being expanded."""
         self.braces: Span | None = None
         """The statement of the capture that is being expanded."""
@@ -538,7 +539,7 @@ class _Expansion:
                 if 0 <= stage < len(stages):
                     self.items += stages[stage]
 
-    def stages_of(self, node: syntax.Call) -> list[list[Item | Asked]]:
+    def stages_of(self, node: syntax.Call) -> list[list[Item | AskedEdge]]:
         """What a call issues, cut at its yields."""
         outer, self.items = self.items, []
         self.stages = stages = []
@@ -560,11 +561,11 @@ class _Expansion:
 
     # Edges
 
-    def edge(self, word: str, point: syntax.Point, target: syntax.Name, span: Span) -> None:
+    def edge(self, word: Word, point: syntax.Point, target: syntax.Name, span: Span) -> None:
         names = tuple(point_name(label, self.scope) for label in point.path)
         number = self.edge_count
         self.edge_count += 1
-        asked = Asked(number, word, names, point, target, span, self.scope, self.inside)
+        asked = AskedEdge(number, word, names, point, target, span, self.scope, self.inside)
         if word == "await":
             self.awaited(asked)
         if point.rounds_back:
@@ -574,20 +575,20 @@ class _Expansion:
             # What is expanded eagerly is loaded where its stream stands.
             source = Source("stream", self.eager[names[0]])
             target_stream = self.scope.find("stream", target)
-            edge = Edge(number, word, source, target_stream, span, self.inside)  # type: ignore[arg-type]
+            edge = Edge(number, word, source, target_stream, span, self.inside)
         else:
             edge = self.edges.edge(asked)
         if edge is not None:
             self.items.append(edge)
             self.forked.add(edge.target)
 
-    def add_edge(self, word: str, source: Source, target: int, span: Span) -> None:
-        edge = Edge(self.edge_count, word, source, target, span, self.inside)  # type: ignore[arg-type]
+    def add_edge(self, word: Word, source: Source, target: int, span: Span) -> None:
+        edge = Edge(self.edge_count, word, source, target, span, self.inside)
         self.edge_count += 1
         self.items.append(edge)
         self.forked.add(target)
 
-    def awaited(self, asked: Asked) -> None:
+    def awaited(self, asked: AskedEdge) -> None:
         named, _ = self.edges.named(asked)
         if named is None or named.kind != "launch" or asked.point.rounds_back:
             message = f"`{asked.point.span.text}` is not a launch of this round above this line"
@@ -596,7 +597,7 @@ class _Expansion:
 
     def resolved_items(self) -> Iterator[Item]:
         for item in self.items:
-            if not isinstance(item, Asked):
+            if not isinstance(item, AskedEdge):
                 yield item
                 continue
             with self.collecting():

@@ -219,7 +219,8 @@ class _Route:
         """For each item that is waited for from outside, in issue order, its event's number."""
         depths: dict[int, int] = {}
         for edge in self.as_written.values():
-            if (place := self.place_of(edge.source)) is not None:
+            place = self.round.places.get((edge.source.kind, edge.source.number))
+            if place is not None:
                 depths[place] = max(depths.get(place, 1), 1 + edge.source.rounds_back)
             else:
                 self.event_of(edge)
@@ -242,18 +243,6 @@ class _Route:
         entry = events.setdefault((name, stream, edge), [len(events), name, 1])
         entry[2] = max(entry[2], depth)
         return entry[0]
-
-    def place_of(self, source: ir.Source) -> int | None:
-        """The item that ends a point of this route; None of a stream, or of a point elsewhere."""
-        for place, item in enumerate(self.round.items):
-            match source.kind, item:
-                case "phase", Phase(number=number) if number == source.number:
-                    return place
-                case "capture", Close(capture=number) if number == source.number:
-                    return place
-                case "loaded", Open(capture=number) if number == source.number:
-                    return place
-        return None
 
     def event_of(self, edge: Edge) -> int:
         """The event of an edge that stands as it is written."""

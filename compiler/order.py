@@ -118,16 +118,6 @@ class _Builder:
         self.pending: list[list[tuple[Moment | None, int]]] = [[] for _ in range(width)]
         """Edges whose target stream has not been issued its next item; it may come next round."""
         self.moments: list[dict[int, Moment]] = []
-        self.items_of_phase: dict[int, int] = {}
-        self.opens: dict[int, int] = {}
-        self.closes: dict[int, int] = {}
-        for place, item in enumerate(round.items):
-            if isinstance(item, Phase):
-                self.items_of_phase[item.number] = place
-            elif isinstance(item, Open):
-                self.opens[item.capture] = place
-            elif not isinstance(item, Edge | Vote):
-                self.closes[item.capture] = place
         self.waits: list[Wait] = []
         self.dropped: list[Dropped] = []
 
@@ -187,11 +177,7 @@ class _Builder:
             if newest and edge.capture is not None and newest.round != number:
                 return None  # within a graph, only what this replay has issued counts
             return newest
-        item = {
-            "phase": self.items_of_phase,
-            "capture": self.closes,
-            "loaded": self.opens,
-        }[source.kind][source.number]
+        item = self.round.places[source.kind, source.number]
         back = number - source.rounds_back
         return self.moments[back].get(item) if back >= 0 else None
 

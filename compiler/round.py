@@ -20,6 +20,7 @@ HOST = 0
 """The number of the host among streams."""
 
 Kind: TypeAlias = Literal["reads", "updates", "writes"]
+Word: TypeAlias = Literal["fork", "join", "launch", "await"]
 Part: TypeAlias = "tuple[int, tuple[Axis, ...] | None]"
 """A buffer and a region of it; None: all of it."""
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -157,7 +158,7 @@ class Edge(Record):
     """`target` waits for `source`; the word only says which way the work goes."""
 
     number: int
-    word: Literal["fork", "join", "launch", "await"]
+    word: Word
     source: Source
     target: int
     span: Span
@@ -251,6 +252,19 @@ class Round:
                 return f"launch {target} on {source}"
             case "await":
                 return f"await {source} on {target}"
+
+    @cached_property
+    def places(self) -> dict[tuple[str, int], int]:
+        """The item of every point, by what an edge's source says of it: its kind and number."""
+        found: dict[tuple[str, int], int] = {}
+        for place, item in enumerate(self.items):
+            if isinstance(item, Phase):
+                found["phase", item.number] = place
+            elif isinstance(item, Open):
+                found["loaded", item.capture] = place
+            elif isinstance(item, Close):
+                found["capture", item.capture] = place
+        return found
 
     @cached_property
     def meeting(self) -> tuple:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from plait.compiler.declare import MOST_ELEMENTS
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Report, SpecError
 from plait.dsl.settings import Settings
 from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, kind, written
 
 MOST_ROUTES = 4096
-LARGEST_SIZE = 1 << 48
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _bill(pipeline: syntax.Pipeline, lists: dict[str, list]) -> Diagnostic:
 def _sizes(node: syntax.Dim, scope: dict[str, Value | Broken]) -> list[int]:
     sizes = evaluate(node.sizes, scope)
     good = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
-    if not good or sorted(set(sizes)) != sizes or not 1 <= sizes[0] <= sizes[-1] <= LARGEST_SIZE:  # type: ignore[arg-type]
+    if not good or sorted(set(sizes)) != sizes or not 1 <= sizes[0] <= sizes[-1] <= MOST_ELEMENTS:  # type: ignore[arg-type]
         message = f"the sizes of `{node.name.text}` are not whole numbers from 1 to 2^48 that rise"
         help = "write them as `[1, 2, 4, 8]`"
         raise SpecError([Diagnostic("PL601", message, node.sizes.span, help=help)])

@@ -86,14 +86,6 @@ class _Pass:
         self.pending: dict[tuple[int | None, int], int] = {}
         self.known: dict[int, int] = {}
         self.issued: dict[int, int] = {}
-        self.places: dict[tuple[str, int], int] = {}
-        for place, item in enumerate(round.items):
-            if isinstance(item, Phase):
-                self.places["phase", item.number] = place
-            elif isinstance(item, Open):
-                self.places["loaded", item.capture] = place
-            elif isinstance(item, Close):
-                self.places["capture", item.capture] = place
 
     def summary(self) -> Summary:
         for place, item in enumerate(self.round.items):
@@ -181,7 +173,7 @@ class _Pass:
         if source.rounds_back:
             slot = (*_point(self.round, source), source.rounds_back)
             return 1 << self.coordinates.slots[slot]
-        place = self.places[source.kind, source.number]
+        place = self.round.places[source.kind, source.number]
         return self.known[place] | self.own(place)
 
     def own(self, place: int) -> int:
@@ -192,7 +184,7 @@ class _Pass:
         tail = self.tails.get(key)
         if tail is None:  # a side stream of a graph begins at its load
             assert key[0] is not None
-            opened = self.places["loaded", key[0]]
+            opened = self.round.places["loaded", key[0]]
             tail = self.known[opened] | self.own(opened)
         known = tail | issued | self.pending.pop(key, 0)
         self.known[place], self.issued[place] = known, issued
