@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plait.runtime.schedule import PHASE_OPS, Bucket, Schedule
+from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,13 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
             # An event of an earlier round may be recorded further down: settled below.
             edges += [Before(event, number, back, True) for event, back in asked.pop(one.on, ())]
             newest[one.on] = number
-    for waiting in asked.values():
-        edges += [Before(event, None, back, True) for event, back in waiting]
+    for on, waiting in asked.items():
+        # What stands behind the last step of a stream is for its first one, a round later.
+        first = next((n for n, step in enumerate(found) if step.stream == names[on]), None)
+        if on == HOST:
+            edges += [Before(event, None, back, True) for event, back in waiting]
+        elif first is not None:
+            edges += [Before(event, first, back + 1, True) for event, back in waiting]
     settled = [
         Before(recorded[e.source], e.target, e.rounds_back, True) if e.waits else e
         for e in edges
