@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from plait.compiler.steps import steps
+
 GUARDED = """\
 spec 1
 pipeline p {
@@ -142,10 +144,15 @@ pipeline p {
             ("record", "side"),
             ("wait", "main"),
         ]
-        assert shown[-1] == (
-            "wait",
-            "side",
-        )  # for whatever comes next there, in a round of any route
+        # For whatever comes next there, in a round of any route.
+        assert shown[-1] == ("wait", "side")
+    found, edges = steps(schedule, schedule.buckets[0])
+    drawn = {
+        (found[edge.source].name, found[edge.target].name, edge.rounds_back)
+        for edge in edges
+        if edge.waits and edge.target is not None
+    }
+    assert ("a", "look", 1) in drawn and all(edge.target is not None for edge in edges)
 
 
 def test_a_capture_is_waited_for_whether_it_was_a_graph_or_not(findings) -> None:
