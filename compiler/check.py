@@ -28,13 +28,20 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         modules = rules.OF_SIZES if meeting in judged else rules.MODULES
         judged.add(meeting)
         findings = [finding for module in modules for finding in module.check(round, found)]
-        for diagnostic in attached(findings + too_many_streams.check(round, found, target)):
+        families = [one for one in rules.FAMILIES if one.each and one.concerns(round)]
+        late = [module for one in families for module in rules.modules(one.each)]
+        for module in (too_many_streams, *late):
+            findings += module.check(round, found, target)
+        for diagnostic in attached(findings):
             key = (diagnostic.code, diagnostic.span, diagnostic.facts)
             if key not in seen:
                 seen.add(key)
                 report.add(diagnostic)
     if not report.errors:
         report.diagnostics += [found for rule in rules.ACROSS for found in rule.check(result)]
+        families = [one for one in rules.FAMILIES if any(map(one.concerns, rounds))]
+        late = [module for one in families for module in rules.modules(one.across)]
+        report.diagnostics += [found for rule in late for found in rule.check(result, target)]
     return result
 
 

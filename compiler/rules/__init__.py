@@ -2,13 +2,17 @@
 
 A rule module has a `RULE` that says what it refuses and why, with a bad and a mended example, and a
 `check` that finds it in a round, in a sound pipeline, or in what it takes from outside. Adding one means
-adding it to `MODULES`, `ACROSS` or `NOTES` here, or to `OUTSIDE` in `outside.py`.
+adding it to `MODULES`, `ACROSS`, `NOTES` or a family here, or to `OUTSIDE` in `outside.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from plait.compiler.round import Round
 from plait.compiler.rules import (
     carried_shape,
     host_in_capture,
@@ -23,6 +27,7 @@ from plait.compiler.rules import (
 )
 from plait.compiler.rules.rule import Rule
 from plait.dsl.codes import CODES
+from plait.dsl.record import Record
 
 OF_ORDER = (
     race,
@@ -40,6 +45,31 @@ ACROSS = (carried_shape, switch)
 """Rules that judge the routes of a round together, where each is right by itself."""
 NOTES = (unneeded_edge,)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
+
+
+class Family(Record):
+    """Rules about something that few rounds have: loaded where one does, as loading costs start-up."""
+
+    concerns: Callable[[Round], object]
+    """What a round has that they are about; nothing: they have nothing to say."""
+    each: tuple[str, ...] = ()
+    """Names of modules that judge a round by itself: `check(round, order, target)`."""
+    across: tuple[str, ...] = ()
+    """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
+
+
+RANKS = Family(lambda round: round.groups)
+POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
+CAPTURES = Family(lambda round: round.captures)
+WIDTHS = Family(lambda round: round.sizes)
+FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
+
+
+def modules(names: Iterable[str]) -> Iterator[ModuleType]:
+    """Rule modules by name."""
+    return (import_module(f"{__name__}.{name}") for name in names)
+
+
 if TYPE_CHECKING:
     RULES: tuple[Rule, ...]
 
@@ -49,9 +79,9 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
         from plait.compiler.rules.outside import OUTSIDE
 
-        return tuple(
-            module.RULE for module in (*MODULES, *ACROSS, *OUTSIDE, too_many_streams, *NOTES)
-        )
+        late = modules(name for one in FAMILIES for name in (*one.each, *one.across))
+        found = (*MODULES, *ACROSS, *late, *OUTSIDE, too_many_streams, *NOTES)
+        return tuple(module.RULE for module in found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
