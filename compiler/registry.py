@@ -28,6 +28,28 @@ class Flag(Record):
     """Names that documents and recipes give it, and that nothing reads."""
     since: str = ""
     note: str = ""
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+    """Of a text: those that its reader knows; empty: any."""
+
+    def takes(self, value: Value) -> bool:
+        """Whether its reader does something with a value, as far as the registry says."""
+        if self.choices:
+            return value in self.choices
+        if isinstance(value, bool) or not isinstance(value, int):
+            return True
+        return (self.least is None or value >= self.least) and (
+            self.most is None or value <= self.most
+        )
+
+    @property
+    def taken(self) -> str:
+        """What its reader takes, in words."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        bounds = [("at least", self.least), ("at most", self.most)]
+        return " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
 
 
 class Option(Record):

@@ -10,6 +10,7 @@ from plait.compiler.rules import (
     unknown_value,
     unread_export,
     unread_flag,
+    value_not_taken,
 )
 
 OUTSIDE = (
@@ -20,4 +21,5 @@ OUTSIDE = (
     option_differs,
     option_twice,
     unknown_value,
+    value_not_taken,
 )
