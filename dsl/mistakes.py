@@ -46,7 +46,7 @@ _GROUPS = (
     ("a statement", " ".join(STATEMENTS).upper()),
     ("a value", "NAME NUMBER STRING LPAREN QUANTITY TRUE FALSE LSQUARE MINUS NOT"),
     ("a clause", "READS UPDATES WRITES ROWS COLLECTIVE COST WHEN"),
-    ("an operator", "PLUS STAR SLASH SLASHES PERCENT MINUS OR AND _IN"),
+    ("an operator", "PLUS MINUS OR AND _IN STAR SLASH SLASHES PERCENT"),
 )
 """Terminals that are said in one word where all of the first four are among the expected."""
 
