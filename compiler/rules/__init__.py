@@ -60,7 +60,14 @@ class Family(Record):
 
 RANKS = Family(
     lambda round: round.groups,
-    across=("rank_local_choice", "rank_wrong_group", "rank_sequences"),
+    each=("collectives_beside",),
+    across=(
+        "rank_local_choice",
+        "rank_wrong_group",
+        "rank_sequences",
+        "rank_ring",
+        "rank_ring_likely",
+    ),
 )
 POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
 CAPTURES = Family(lambda round: round.captures)
