@@ -18,6 +18,7 @@ from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
     Capture,
+    Choice,
     Close,
     Edge,
     Item,
@@ -36,7 +37,7 @@ from plait.dsl.library import Library
 from plait.dsl.settings import Settings
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
-from plait.dsl.values import BROKEN, Silenced, Value, evaluate, truth, whole
+from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, truth, whole
 from plait.dsl.words import PHASE_ATTRIBUTES
 
 MOST_PHASES = 1_000_000
@@ -169,6 +170,7 @@ class _Expansion:
         self.captures: list[Capture] = []
         self.items: list[Item | AskedEdge] = []
         self.disjoint: list = []
+        self.choices: list[Choice] = []
         self.edges = Edges(self.tables, self.phases, self.captures, labels, homes)
         self.calls = Calls()
         self.edge_count = 0
@@ -213,6 +215,7 @@ class _Expansion:
             tuple(self.tables.groups),
             tuple(self.tables.pools),
             tuple(self.disjoint),
+            tuple(self.choices),
         )
 
     @contextmanager
@@ -305,7 +308,8 @@ class _Expansion:
                 fail("PL109", "a run-time param stands in a pipeline, not in a module", node.span)
             scope.values[name] = evaluate(node.value, scope.values)
         elif name in self.route.params:
-            scope.values[name] = self.route.params[name]
+            value = scope.values[name] = self.route.params[name]
+            self.choices.append(Choice(name, value, node.name.span, kind="param"))
         else:
             scope.values[name] = self.settings.param(node, scope.values)
 
@@ -313,29 +317,37 @@ class _Expansion:
         name = node.name.text
         if name in self.scope.values:
             fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
-        self.scope.values[name] = self.route.sizes.get(name, BROKEN)
-        if node.agreement is not None:
-            group = self.scope.find("group", node.agreement.group)
-            if not node.agreement.same:
-                self.vote(name, group, node.span)
+        size = self.scope.values[name] = self.route.sizes.get(name, BROKEN)
+        group = self.agreed_by(node)
+        voted = node.agreement is not None and not node.agreement.same
+        if not isinstance(size, Broken):
+            at = _end(node.sizes.span) if node.agreement is None else node.agreement.group.span
+            self.choices.append(Choice(name, size, node.name.span, group, voted, "dim", at))
+        if voted:
+            self.vote(name, group, node.span)
 
     def guard(self, node: syntax.Guard) -> None:
         name, values = node.name.text, self.scope.values
         if name in values:
             fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
         values[name] = BROKEN
-        group = None
-        if node.agreement is not None:
-            group = self.scope.find("group", node.agreement.group)
-        if node.condition is not None and not truth(node.condition, values):
+        group = self.agreed_by(node)
+        voted = node.agreement is not None and not node.agreement.same
+        asked = node.condition is None or truth(node.condition, values)
+        if not asked:
             assert node.otherwise is not None
-            values[name] = truth(node.otherwise, values)
+            value = values[name] = truth(node.otherwise, values)
             if not self.route.guards[name]:
                 raise _Unasked
-            return
-        values[name] = self.asked[name] = self.route.guards[name]
-        voted = node.agreement is not None and not node.agreement.same
-        self.vote(name, group if voted else None, node.span)
+        else:
+            value = values[name] = self.asked[name] = self.route.guards[name]
+            self.vote(name, group if voted else None, node.span)
+        at = _end(node.name.span) if node.agreement is None else node.agreement.group.span
+        choice = Choice(name, value, node.name.span, group, voted, "guard", at, asked)
+        self.choices.append(choice)
+
+    def agreed_by(self, node: syntax.Dim | syntax.Guard) -> int | None:
+        return None if node.agreement is None else self.scope.find("group", node.agreement.group)
 
     def vote(self, name: str, group: int | None, span: Span) -> None:
         """Adds a vote; one that follows another of its group on the next line is part of it."""
@@ -623,6 +635,11 @@ def _in_text_order(
         else:
             changed.append(item)
     return tuple(item for item in changed if isinstance(item, Phase)), tuple(changed)
+
+
+def _end(span: Span) -> Span:
+    """The empty span behind it."""
+    return Span(span.source, span.end, span.end)
 
 
 def fail(code: str, message: str, span: Span, help: str = "", *labels: Label) -> NoReturn:

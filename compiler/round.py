@@ -43,6 +43,23 @@ class Group(Record):
     inside: int | None = None
 
 
+class Choice(Record):
+    """A value that each round settles anew: of a dim, a run-time param or a guard."""
+
+    name: str
+    value: Value
+    span: Span
+    group: int | None = None
+    """Whose ranks agree on it; None: it is this rank's own."""
+    voted: bool = False
+    """Whether they agree by a vote, not by construction."""
+    kind: Literal["dim", "param", "guard"] = "guard"
+    agreement: Span | None = None
+    """Where the group is named, or could be with `over`; None: it can be nowhere."""
+    asked: bool = True
+    """False for a guard that follows from the values above it on this route."""
+
+
 class Pool(Record):
     """Named memory. `size`: the most values alive in it at once; None: a pool of graphs."""
 
@@ -195,6 +212,8 @@ class Round:
     pools: tuple[Pool, ...] = ()
     disjoint: tuple[tuple[Part, Part], ...] = ()
     """Parts of a buffer that the author vouches never meet."""
+    choices: tuple[Choice, ...] = ()
+    """What this round settles, in the order of the text."""
 
     @property
     def where(self) -> str:

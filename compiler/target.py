@@ -33,6 +33,8 @@ class Streams(Record):
     """Streams of the budget that the runtime takes before a schedule has any."""
     priorities: bool = False
     """Whether the priority of a stream changes anything."""
+    collectives_beside: bool = True
+    """Whether the device holds two collectives at once, in whatever order its ranks begin them."""
 
 
 class Events(Record):

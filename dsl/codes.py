@@ -44,7 +44,7 @@ CODES = {
 }
 
 
-_LIKELY = frozenset({"PL702", "PL703", "PL707"})
+_LIKELY = frozenset({"PL459", "PL702", "PL703", "PL707"})
 
 
 def severity_of(code: str) -> Severity:

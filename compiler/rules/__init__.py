@@ -58,7 +58,17 @@ class Family(Record):
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
 
 
-RANKS = Family(lambda round: round.groups)
+RANKS = Family(
+    lambda round: round.groups,
+    each=("collectives_beside",),
+    across=(
+        "rank_local_choice",
+        "rank_wrong_group",
+        "rank_sequences",
+        "rank_ring",
+        "rank_ring_likely",
+    ),
+)
 POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
 CAPTURES = Family(lambda round: round.captures)
 WIDTHS = Family(lambda round: round.sizes)

@@ -10,7 +10,7 @@ GUARDED = """\
 spec 1
 pipeline p {
   param steps in [1, 2] = 2
-  group tp
+  group tp = 1
   dim bs in [1, 4] over tp
   guard graph over tp
   guard ready over tp if steps > 1 else true
