@@ -56,10 +56,19 @@ class Family(Record):
     """Names of modules that judge a round by itself: `check(round, order, target)`."""
     across: tuple[str, ...] = ()
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
+    races: tuple[str, ...] = ()
+    """Names of modules that say what `race` finds in memory that the text does not name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.each, *self.across, *self.races)
 
 
 RANKS = Family(lambda round: round.groups)
-POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
+POOLS = Family(
+    lambda round: round.pools or any(one.collective for one in round.phases),
+    races=("communicator", "graph_memory"),
+)
 CAPTURES = Family(lambda round: round.captures)
 WIDTHS = Family(lambda round: round.sizes)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
@@ -79,7 +88,7 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
         from plait.compiler.rules.outside import OUTSIDE
 
-        late = modules(name for one in FAMILIES for name in (*one.each, *one.across))
+        late = modules(name for one in FAMILIES for name in one.names)
         found = (*MODULES, *ACROSS, *late, *OUTSIDE, too_many_streams, *NOTES)
         return tuple(module.RULE for module in found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
