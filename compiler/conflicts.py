@@ -133,25 +133,30 @@ def vouched(round: Round, a: Part, b: Part) -> bool:
 
 
 def static_in(round: Round, capture: int) -> set[int]:
-    """Buffers whose address is baked into the graph.
+    """Buffers whose address is baked into the graph."""
+    return static_by_capture(round)[capture]
+
+
+def static_by_capture(round: Round) -> dict[int, set[int]]:
+    """Of every capture, the buffers whose address is baked into the graph.
 
     Those declared so, and tasks'; and whatever it changes that has a value from elsewhere, carried from
     another round or taken in: a copy of it would be changed in its place.
     """
-    written: set[int] = set()
-    taken: set[int] = set()
+    declared = {number for number, one in enumerate(round.buffers) if one.static or one.task}
+    written: dict[int, set[int]] = {one.number: set() for one in round.captures}
+    taken: dict[int, set[int]] = {one.number: set() for one in round.captures}
     for phase in round.phases:
-        if phase.capture == capture:
-            for access in phase.accesses:
-                if access.reads and not access.rounds_back and access.buffer not in written:
-                    taken.add(access.buffer)
-            written |= {access.buffer for access in phase.accesses if access.writes}
+        if phase.capture is None:
+            continue
+        own, outer = written[phase.capture], taken[phase.capture]
+        for access in phase.accesses:
+            if access.reads and not access.rounds_back and access.buffer not in own:
+                outer.add(access.buffer)
+        own |= {access.buffer for access in phase.accesses if access.writes}
     return {
-        number
-        for number, buffer in enumerate(round.buffers)
-        if buffer.static
-        or buffer.task
-        or (number in written and (buffer.carried or number in taken))
+        capture: declared | {n for n in own if round.buffers[n].carried or n in taken[capture]}
+        for capture, own in written.items()
     }
 
 
@@ -235,7 +240,7 @@ def _replay(touch: Touch) -> tuple[int, int | None, int]:
 def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
     """Every access of those rounds, in issue order, as it is seen from outside captures."""
     round = order.round
-    static = {capture.number: static_in(round, capture.number) for capture in round.captures}
+    static = static_by_capture(round)
     left = left_by_graphs(round, static)
     senders = _senders(round)
     for number in rounds:

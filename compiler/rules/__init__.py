@@ -69,7 +69,7 @@ POOLS = Family(
     lambda round: round.pools or any(one.collective for one in round.phases),
     races=("communicator", "graph_memory"),
 )
-CAPTURES = Family(lambda round: round.captures)
+CAPTURES = Family(lambda round: round.captures, each=("dead_output",))
 WIDTHS = Family(lambda round: round.sizes)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
