@@ -67,6 +67,8 @@ class Family(Record):
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(
     lambda round: round.pools or any(one.collective for one in round.phases),
+    each=("over_capacity", "pool_full", "exchange_in_graph"),
+    across=("capacities_differ",),
     races=("communicator", "graph_memory"),
 )
 CAPTURES = Family(lambda round: round.captures, each=("dead_output",))

@@ -123,7 +123,10 @@ class _Walk:
             memory = memories.get(phase.capture or 0) or next(iter(memories.values()))
             region = self.box(access)
             before = self.values.get((access.buffer, number), [])
-            values = [one.replace(parts=subtract(one.parts, region)) for one in before]
+            known = self.round.buffers[access.buffer].shape is not None or access.region is None
+            values = [
+                one.replace(parts=subtract(one.parts, region)) if known else one for one in before
+            ]
             replays = len(self.replays.get(memory.number, ()))
             values.append(_Value([region], memory.number, replays))
             self.values[access.buffer, number] = [one for one in values if one.parts]
@@ -140,7 +143,9 @@ class _Walk:
                 return
 
     def box(self, access: Access) -> Box:
-        return box(access.region, self.round.buffers[access.buffer].shape or ())
+        """Of an opaque buffer, whose extent is not known, all of it."""
+        shape = self.round.buffers[access.buffer].shape
+        return () if shape is None else box(access.region, shape)
 
     @cached_property
     def of_capture(self) -> dict[int, list[Phase]]:
