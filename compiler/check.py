@@ -55,7 +55,7 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
         races = [
             (place, f)
             for place, f in enumerate(findings)
-            if f.code == race.RULE.code and place not in taken and _leaves(f, stream)
+            if f.code in race.CODES and place not in taken and _leaves(f, stream)
         ]
         taken |= {place for place, _ in races}
         result.append(branch.replace(because=tuple(f for _, f in races)))

@@ -10,6 +10,7 @@ An access lasts from when memory may first be touched to when it surely is no lo
 - everything else a capture touches: the whole replay
 
 Between accesses of one replay only the replay's own order counts, where each phase lasts its own run.
+Memory that no buffer stands for (`hidden.py`) is touched like a buffer.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from plait.compiler.hidden import Hidden, communicator, left_by_graphs, memory_of
 from plait.compiler.order import Moment, Order
-from plait.compiler.round import HOST, Access, Axis, Open, Part, Phase, Round
+from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
 from plait.dsl.record import Record
 
 MOST_RACES = 10_000
@@ -43,11 +45,17 @@ class Touch(Record):
     """Whether it is the phase's own run within a replay."""
     since: int = -1
     """The item that the interval begins with: the phase, or the capture's load."""
+    hidden: Hidden | None = None
+    """What it touches, if no buffer."""
+    queue: str = ""
+    """The stream in whose order it enters an exchange."""
 
     def meets(self, other: Touch, round: Round) -> bool:
-        """Whether the two touch the same memory and one of them writes it."""
+        """Whether one issued later touches the same memory and one of them writes it."""
         if not (self.access.writes or other.access.writes):
             return False
+        if self.hidden:
+            return self.meets_hidden(other)
         copies = round.buffers[self.access.buffer].copies
         if (self.slot - other.slot) % copies:
             return False
@@ -55,6 +63,17 @@ class Touch(Record):
             return False
         a, b = self.access, other.access
         return not vouched(round, (a.buffer, a.region), (b.buffer, b.region))
+
+    def meets_hidden(self, other: Touch) -> bool:
+        """The same of what no buffer stands for.
+
+        Exchanges enter in the order of the stream that starts them, also where several are in flight.
+        What a replay issued before a read does to what is read there is no matter of order.
+        """
+        assert self.hidden
+        if self.hidden.kind == "communicator":
+            return self.queue != other.queue
+        return other.access.writes
 
     @property
     def slot(self) -> int:
@@ -74,6 +93,15 @@ class Race(Record):
     def distance(self) -> int:
         """Rounds from the earlier to the later."""
         return self.later.round - self.earlier.round
+
+    @property
+    def hidden(self) -> Hidden | None:
+        """What the two meet in, if no buffer."""
+        return self.later.hidden
+
+    @property
+    def words(self) -> str:
+        return self.hidden.words if self.hidden else ""
 
     @property
     def waits_on_host(self) -> bool:
@@ -105,25 +133,30 @@ def vouched(round: Round, a: Part, b: Part) -> bool:
 
 
 def static_in(round: Round, capture: int) -> set[int]:
-    """Buffers whose address is baked into the graph.
+    """Buffers whose address is baked into the graph."""
+    return static_by_capture(round)[capture]
+
+
+def static_by_capture(round: Round) -> dict[int, set[int]]:
+    """Of every capture, the buffers whose address is baked into the graph.
 
     Those declared so, and tasks'; and whatever it changes that has a value from elsewhere, carried from
     another round or taken in: a copy of it would be changed in its place.
     """
-    written: set[int] = set()
-    taken: set[int] = set()
+    declared = {number for number, one in enumerate(round.buffers) if one.static or one.task}
+    written: dict[int, set[int]] = {one.number: set() for one in round.captures}
+    taken: dict[int, set[int]] = {one.number: set() for one in round.captures}
     for phase in round.phases:
-        if phase.capture == capture:
-            for access in phase.accesses:
-                if access.reads and not access.rounds_back and access.buffer not in written:
-                    taken.add(access.buffer)
-            written |= {access.buffer for access in phase.accesses if access.writes}
+        if phase.capture is None:
+            continue
+        own, outer = written[phase.capture], taken[phase.capture]
+        for access in phase.accesses:
+            if access.reads and not access.rounds_back and access.buffer not in own:
+                outer.add(access.buffer)
+        own |= {access.buffer for access in phase.accesses if access.writes}
     return {
-        number
-        for number, buffer in enumerate(round.buffers)
-        if buffer.static
-        or buffer.task
-        or (number in written and (buffer.carried or number in taken))
+        capture: declared | {n for n in own if round.buffers[n].carried or n in taken[capture]}
+        for capture, own in written.items()
     }
 
 
@@ -158,7 +191,11 @@ def races(order: Order, most: int = MOST_RACES) -> list[Race]:
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
             _search(order, _inner_touches(order, capture.number), found, most)
-    return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
+    # Where a buffer of the text is met too, the edge is missed for its sake.
+    return sorted(
+        found.values(),
+        key=lambda r: (r.distance, r.later.item, -r.earlier.item, r.hidden is not None),
+    )
 
 
 def _search(
@@ -203,22 +240,27 @@ def _replay(touch: Touch) -> tuple[int, int | None, int]:
 def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
     """Every access of those rounds, in issue order, as it is seen from outside captures."""
     round = order.round
-    static = {capture.number: static_in(round, capture.number) for capture in round.captures}
+    static = static_by_capture(round)
+    left = left_by_graphs(round, static)
+    senders = _senders(round)
     for number in rounds:
-        load = None
+        load, last = None, None
         written: set[int] = set()
         for place, item in enumerate(round.items):
             if isinstance(item, Open):
-                load, written = order.at(number, place), set()
+                load, last, written = order.at(number, place), None, set()
+            elif isinstance(item, Close) and last is not None:
+                assert load is not None
+                yield _overwrite(order, load, order.at(number, place), last)
             if not isinstance(item, Phase):
                 continue
+            last, own = item, order.at(number, place)
             for access in item.accesses:
                 buffer = round.buffers[access.buffer]
-                own = order.at(number, place)
                 if item.capture is None:
                     by_issue = buffer.place == "host" and item.stream != HOST and access.reads
                     begin = own.issued if by_issue else own.known
-                    yield Touch(item, access, number, place, begin, own, by_issue, since=place)
+                    touch = Touch(item, access, number, place, begin, own, by_issue, since=place)
                 else:
                     assert load is not None
                     loads = _is_input(access, static[item.capture], written)
@@ -226,17 +268,68 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
                     by_issue = buffer.place == "host" and loads
                     since = own if buffer.task else load
                     begin = since.issued if by_issue else since.known
-                    yield Touch(
+                    touch = Touch(
                         item, access, number, place, begin, end, by_issue, loads, since=since.item
                     )
+                yield touch
+                memories = left.get(access.buffer, {})
+                if memories and item.capture not in memories:
+                    for memory in dict.fromkeys(memories.values()):
+                        read = memory.access("reads", access.span, buffer.name)
+                        yield touch.replace(access=read, hidden=memory)
             written |= {access.buffer for access in item.accesses if access.writes}
+            if item.collective is not None and item.stream != HOST:
+                if item.capture is None:
+                    yield _exchange(round, item, own, own, senders[item.stream])
+                else:
+                    assert load is not None
+                    capture = round.captures[item.capture]
+                    end = order.at(number, round.places["capture", item.capture])
+                    queue = round.stream_name(capture.stream)
+                    yield _exchange(round, item, load, end, queue).replace(item=place)
+
+
+def _exchange(round: Round, phase: Phase, first: Moment, end: Moment, queue: str) -> Touch:
+    """What a collective does to the communicator of its group."""
+    assert phase.collective
+    window = communicator(round, phase.collective.group)
+    access = window.access("updates", phase.collective.span)
+    since = first.item
+    return Touch(
+        *(phase, access, first.round, since, first.known, end),
+        since=since,
+        hidden=window,
+        queue=queue,
+    )
+
+
+def _overwrite(order: Order, load: Moment, end: Moment, last: Phase) -> Touch:
+    """What a replay does to the memory that its graph keeps things in, under the name of its last phase."""
+    assert last.capture is not None
+    capture = order.round.captures[last.capture]
+    memory = memory_of(order.round, capture)
+    access = memory.access("writes", capture.span)
+    place = order.round.places["phase", last.number]
+    return Touch(last, access, load.round, place, load.known, end, since=load.item, hidden=memory)
+
+
+def _senders(round: Round) -> list[str]:
+    """Of each stream its name, or, of an operation in flight, that of the stream it is launched on."""
+    names = [stream.name for stream in round.streams]
+    for edge in round.edges:
+        if edge.word == "launch":
+            names[edge.target] = round.stream_name(edge.source.number)
+    return names
 
 
 def _inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
-    last = order.rounds - 1
-    for place, item in enumerate(order.round.items):
+    round, last = order.round, order.rounds - 1
+    senders = _senders(round)
+    for place, item in enumerate(round.items):
         if isinstance(item, Phase) and item.capture == capture:
             own = order.at(last, place)
             for access in item.accesses:
                 yield Touch(item, access, last, place, own.known, own, within=True)
+            if item.collective is not None and item.stream != HOST:
+                yield _exchange(round, item, own, own, senders[item.stream]).replace(within=True)

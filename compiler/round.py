@@ -287,9 +287,10 @@ class Round:
 
     @cached_property
     def meeting(self) -> tuple:
-        """Its structure and all regions: two rounds that are equal in it race alike."""
+        """Its structure, regions and collectives: two rounds that are equal in it race alike."""
         regions = tuple(tuple(access.region for access in phase.accesses) for phase in self.phases)
-        return self.structure, regions
+        groups = tuple(phase.collective and phase.collective.group for phase in self.phases)
+        return self.structure, regions, groups
 
     @cached_property
     def structure(self) -> tuple:

@@ -74,6 +74,10 @@ class Exchange(Record):
     """Whether all low-latency operations of one group must have one order."""
     held: int | None = None
     """Low-latency results that may be held at once."""
+    rows: int | None = None
+    """Most rows of a rank in a low-latency exchange."""
+    captured: tuple[str, ...] = ("all_to_all", "low_latency")
+    """Exchanges that a graph may hold: those that never wait for the host."""
 
 
 class Heading(Record):

@@ -56,6 +56,12 @@ class Family(Record):
     """Names of modules that judge a round by itself: `check(round, order, target)`."""
     across: tuple[str, ...] = ()
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
+    races: tuple[str, ...] = ()
+    """Names of modules that say what `race` finds in memory that the text does not name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.each, *self.across, *self.races)
 
 
 RANKS = Family(
@@ -69,8 +75,13 @@ RANKS = Family(
         "rank_ring_likely",
     ),
 )
-POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
-CAPTURES = Family(lambda round: round.captures)
+POOLS = Family(
+    lambda round: round.pools or any(one.collective for one in round.phases),
+    each=("over_capacity", "pool_full", "exchange_in_graph"),
+    across=("capacities_differ",),
+    races=("communicator", "graph_memory"),
+)
+CAPTURES = Family(lambda round: round.captures, each=("dead_output",))
 WIDTHS = Family(lambda round: round.sizes)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
@@ -89,7 +100,7 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
         from plait.compiler.rules.outside import OUTSIDE
 
-        late = modules(name for one in FAMILIES for name in (*one.each, *one.across))
+        late = modules(name for one in FAMILIES for name in one.names)
         found = (*MODULES, *ACROSS, *late, *OUTSIDE, too_many_streams, *NOTES)
         return tuple(module.RULE for module in found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

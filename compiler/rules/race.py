@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from plait.compiler import mend
-from plait.compiler.conflicts import Race, races
+from plait.compiler.conflicts import Race, Touch, races
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
@@ -44,6 +46,10 @@ pipeline p {
 """,
 )
 
+HIDDEN = {"communicator": "communicator", "graphs": "graph_memory"}
+"""Modules that have the code and the words of races in memory that the text does not name."""
+CODES = (RULE.code, "PL205", "PL206")
+"""Those of all findings made here."""
 MOST = 100
 """Findings a check reports; each is mended before the next is looked for."""
 MOST_ITEMS = 200_000
@@ -74,36 +80,75 @@ def _key(race: Race) -> tuple[int, int, int]:
 def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) -> Diagnostic:
     round = found.round
     earlier, later = race.earlier, race.later
-    buffer = round.buffers[race.buffer].name
-    phases = [touch.phase.name for touch in (earlier, later)]
-    streams = [round.stream_name(touch.phase.stream) for touch in (earlier, later)]
-    one, other = (f"`{phase}` on {stream}" for phase, stream in zip(phases, streams, strict=True))
-    also = sorted({round.buffers[race.buffer].name for race in ended} - {buffer})
+    met = _met(round, race)
+    names = [_name(round, touch) for touch in (earlier, later)]
+    streams = [_stream(round, touch) for touch in (earlier, later)]
+    one, other = (f"`{name}` on {stream}" for name, stream in zip(names, streams, strict=True))
+    ago = {0: "", 1: " of the round before"}.get(
+        race.distance, f" of {race.distance} rounds before"
+    )
+    also = sorted({_met(round, race) for race in ended} - {met})
     facts = [
-        ("buffer", buffer),
-        ("phases", ", ".join(phases)),
+        ("buffer", met),
+        ("phases", ", ".join(names)),
         ("streams", ", ".join(streams)),
         ("missing edge", edge.text),
     ]
+    rule, message, help = RULE, _message(race, met, one, other, ago), _help(race, met)
+    if race.hidden:
+        facts[0] = ("memory", met)
+        words = import_module(f"plait.compiler.rules.{HIDDEN[race.hidden.kind]}")
+        rule, message, help = words.RULE, words.message(race, one, other, ago), words.HELP
     if also:
         facts.append(("also orders", ", ".join(also)))
     return Diagnostic(
-        RULE.code,
-        _message(race, buffer, one, other),
+        rule.code,
+        message,
         later.access.span,
-        label=f"{later.access.kind} {buffer}",
-        labels=(Label(earlier.access.span, f"{earlier.access.kind} {buffer}"),),
-        witness=_witness(found, race, buffer),
+        label=_does(later, met),
+        labels=(Label(earlier.access.span, _does(earlier, met)),),
+        witness=_witness(found, race, met),
         facts=tuple(facts),
-        help=_help(race, buffer),
+        help=help,
         fix=edge.fix(),
     )
 
 
-def _message(race: Race, buffer: str, one: str, other: str) -> str:
-    ago = {0: "", 1: " of the round before"}.get(
-        race.distance, f" of {race.distance} rounds before"
-    )
+def _met(round: Round, race: Race) -> str:
+    """What two accesses meet in."""
+    return race.hidden.words if race.hidden else round.buffers[race.buffer].name
+
+
+def _replays(touch: Touch) -> bool:
+    """Whether a whole replay does it, and no phase of its own."""
+    return touch.hidden is not None and touch.hidden.kind == "graphs" and touch.access.writes
+
+
+def _name(round: Round, touch: Touch) -> str:
+    capture = touch.phase.capture
+    if capture is None or not _replays(touch):
+        return touch.phase.name
+    return round.captures[capture].name
+
+
+def _stream(round: Round, touch: Touch) -> str:
+    capture = touch.phase.capture
+    if touch.queue:
+        return touch.queue
+    if capture is None or not _replays(touch):
+        return round.stream_name(touch.phase.stream)
+    return round.stream_name(round.captures[capture].stream)
+
+
+def _does(touch: Touch, met: str) -> str:
+    if touch.hidden is None:
+        return f"{touch.access.kind} {met}"
+    if touch.hidden.kind == "communicator":
+        return f"uses {met}"
+    return f"overwrites {met}" if touch.access.writes else f"reads {touch.access.argument}"
+
+
+def _message(race: Race, buffer: str, one: str, other: str, ago: str) -> str:
     if not race.later.access.writes:
         return f"{other} may read `{buffer}` before {one}{ago} has written it"
     if not race.earlier.access.writes:
@@ -111,7 +156,7 @@ def _message(race: Race, buffer: str, one: str, other: str) -> str:
     return f"{other} may write `{buffer}` before {one}{ago} has"
 
 
-def _witness(found: Order, race: Race, buffer: str) -> tuple[str, ...]:
+def _witness(found: Order, race: Race, met: str) -> tuple[str, ...]:
     """A run that shows it: what the later may begin after, and the earlier still running."""
     round, earlier, later = found.round, race.earlier, race.later
     queue = found.queue_name(earlier.end.coordinate)
@@ -121,14 +166,14 @@ def _witness(found: Order, race: Race, buffer: str) -> tuple[str, ...]:
         newest = found.queues[earlier.end.coordinate][index - 1]
         in_round = _round(newest.round - earlier.round)
         behind = f"once `{round.item_name(newest.item)}` of round {in_round} has ended on {queue}"
-    who, verb = round.stream_name(later.phase.stream), "start"
+    who, verb = _stream(round, later), "start"
     if later.from_issue:
         who, verb = "the host", "issue"
+    one, other = (_name(round, touch) for touch in (earlier, later))
     return (
-        f"round {_round(race.distance)}: {who} may {verb} `{later.phase.name}` {behind}",
-        f"round r: `{earlier.phase.name}` comes later on {queue} and may still be running",
-        f"`{earlier.phase.name}` {earlier.access.kind} {buffer}, "
-        f"`{later.phase.name}` {later.access.kind} it",
+        f"round {_round(race.distance)}: {who} may {verb} `{other}` {behind}",
+        f"round r: `{one}` comes later on {queue} and may still be running",
+        f"`{one}` {_does(earlier, met)}, `{other}` {_does(later, met if race.hidden else 'it')}",
     )
 
 

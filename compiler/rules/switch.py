@@ -86,12 +86,16 @@ def _part(order: Order, found: Summary) -> _Part:
     begins: dict[tuple, Touch] = {}
     for touch in touches(order, [order.rounds - 1]):
         access = touch.access
-        name = order.round.buffers[access.buffer].name
-        what = (access.writes, access.region, access.rounds_back)
+        name = _name(order.round, touch)
+        what = (access.writes, access.region, access.rounds_back, touch.queue)
         known = found.issued if touch.from_issue else found.knows
         ends.setdefault((name, found.left[touch.end.item], what), touch)
         begins.setdefault((name, known[touch.since], what), touch)
     return _Part(order.round, found, _by_name(ends), _by_name(begins))
+
+
+def _name(round: Round, touch: Touch) -> str:
+    return touch.hidden.words if touch.hidden else round.buffers[touch.access.buffer].name
 
 
 def _by_name(touches: dict[tuple, Touch]) -> dict[str, list[tuple[int, Touch]]]:
@@ -112,7 +116,8 @@ def _races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch
     levels: dict[int, dict[int, _Way]] = {}
     for distance in range(1, copies + max(backs, default=0) + 1):
         for name, ours in first.ends.items():
-            turns = first.round.buffers[ours[0][1].access.buffer].copies
+            one = ours[0][1]
+            turns = 1 if one.hidden else first.round.buffers[one.access.buffer].copies
             for left_known, earlier in ours:
                 level = levels.setdefault(left_known, {left_known: ()})
                 for last in parts:
@@ -134,6 +139,8 @@ def _next(level: dict[int, _Way], parts: list[_Part]) -> dict[int, _Way]:
 
 def _meet(round: Round, earlier: Touch, later: Touch, distance: int, copies: int) -> bool:
     a, b = earlier.access, later.access
+    if earlier.hidden:
+        return (a.writes or b.writes) and earlier.meets_hidden(later)
     if not (a.writes or b.writes) or (distance - b.rounds_back + a.rounds_back) % copies:
         return False
     if not regions_meet(a.region, b.region):
@@ -153,6 +160,7 @@ def _diagnostic(
     into = "host" if later.from_issue else streams[1]
     edge = f"join {prev}{one.name} into {into}"
     ago = "the round before" if rounds == 1 else f"{rounds} rounds before"
+    or_copies = "" if later.hidden else ", or give the buffer `copies`"
     return Diagnostic(
         RULE.code,
         f"`{other.name}` on {streams[1]} and `{one.name}` on {streams[0]} of {ago} have no order"
@@ -167,6 +175,6 @@ def _diagnostic(
             ("routes", "; then ".join(routes)),
             ("missing edge", edge),
         ),
-        help="write the edge on every route, or give the buffer `copies`",
+        help=f"write the edge on every route{or_copies}",
         fix=Fix(f"before line {later.phase.statement.line}, write: {edge}"),
     )

@@ -65,6 +65,8 @@ def _raced_in(sequence: tuple[Round, ...]) -> set[str]:
         after = networkx.descendants(graph, (0, earlier.end.item, "run"))
         for later in last:
             a, b = earlier.access, later.access
+            if earlier.hidden or later.hidden:  # of that, one name has one capture, on one stream
+                continue
             buffer = sequence[0].buffers[a.buffer]
             shared = a.buffer == b.buffer and (a.writes or b.writes)
             apart = (distance - b.rounds_back + a.rounds_back) % buffer.copies
