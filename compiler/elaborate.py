@@ -14,6 +14,7 @@ from plait.compiler.calls import Calls
 from plait.compiler.clauses import Clauses, point_name
 from plait.compiler.declare import Tables
 from plait.compiler.edges import AskedEdge, Edges
+from plait.compiler.extent import Extent, of_dim
 from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
@@ -304,16 +305,20 @@ class _Expansion:
             if node.choices is not None:
                 fail("PL109", "a run-time param stands in a pipeline, not in a module", node.span)
             scope.values[name] = evaluate(node.value, scope.values)
+            scope.size(name, node.value)
         elif name in self.route.params:
             scope.values[name] = self.route.params[name]
         else:
             scope.values[name] = self.settings.param(node, scope.values)
+            scope.size(name, node.value)
 
     def dim(self, node: syntax.Dim) -> None:
         name = node.name.text
         if name in self.scope.values:
             fail("PL104", f"`{name}` is declared twice", node.name.span, "rename one of them")
         self.scope.values[name] = self.route.sizes.get(name, BROKEN)
+        if name in self.route.sizes:
+            self.scope.sized[name] = of_dim(node, self.route.sizes[name], self.scope.values)
         if node.agreement is not None:
             group = self.scope.find("group", node.agreement.group)
             if not node.agreement.same:
@@ -421,6 +426,8 @@ class _Expansion:
             said.cost,
             self.braces,
             node.launched,
+            said.extent,
+            said.rows_span,
         )
         self.phases.append(phase)
         self.items.append(phase)
@@ -452,7 +459,7 @@ class _Expansion:
     def capture(self, node: syntax.Capture) -> None:
         scope = self.scope
         stream = scope.find("stream", node.stream)
-        rows = self.clauses().row_count(node.rows)
+        rows, extent = self.clauses().row_count(node.rows)
         name = point_name(node.label, scope)
         pool = None if node.pool is None else scope.find("pool", node.pool)
         if stream == HOST:
@@ -464,18 +471,25 @@ class _Expansion:
         wanted = node.condition is None or truth(node.condition, scope.values)
         self.braces = node.span
         if self.capturing and wanted:
-            self.graph(node, name, stream, rows, pool)
+            self.graph(node, name, stream, rows, pool, extent)
         else:
             self.without_graph(node, name, stream)
         self.braces = None
 
     def graph(
-        self, node: syntax.Capture, name: str, stream: int, rows: int, pool: int | None
+        self,
+        node: syntax.Capture,
+        name: str,
+        stream: int,
+        rows: int,
+        pool: int | None,
+        extent: Extent | None,
     ) -> None:
         number, first = len(self.captures), len(self.phases)
         span = node.label.span
         full = self.scope.prefix + name
-        self.captures.append(Capture(number, full, stream, rows, span, node.span, pool))
+        made = Capture(number, full, stream, rows, span, node.span, pool, extent, node.rows.span)
+        self.captures.append(made)
         self.scope.set_point(name, Named("capture", number, span))
         self.items.append(Open(number))
         self.inside, self.forked = number, set()

@@ -61,7 +61,9 @@ class Family(Record):
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
 CAPTURES = Family(lambda round: round.captures)
-WIDTHS = Family(lambda round: round.sizes)
+WIDTHS = Family(
+    lambda round: round.sizes, each=("rows_differ", "not_divided", "over_largest", "undefined_rows")
+)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
 
