@@ -49,7 +49,7 @@ def undefined_reads(round: Round) -> Iterator[Taken]:
         for access in phase.accesses:
             if access.reads and access.buffer in rows:
                 known = rows[access.buffer]
-                found = known.stale if access.rounds_back else known.read(access)
+                found = known.earlier(access) if access.rounds_back else known.read(access)
                 if found:
                     yield Taken(phase, access, found)
                     origins |= found
@@ -109,6 +109,10 @@ class _Rows:
             if _meet(part, wanted):
                 found |= origins
         return found
+
+    def earlier(self, access: Access) -> Origins:
+        """Of an earlier round, whose live rows may have been fewer or more."""
+        return self.stale if subtract([box(access.region, self.shape)], self.live) else NONE
 
     def set(self, written: Box, origins: Origins) -> None:
         """The rows past the live ones become what these origins make them; the live ones are right."""
