@@ -80,12 +80,16 @@ def _give_value(
     scope.values[name] = BROKEN
     if actual is not None:
         scope.values[name] = evaluate(actual.value, caller.values)
+        scope.size(name, actual.value, caller)
     elif formal.default is not None:
         scope.values[name] = evaluate(formal.default, scope.values)
+        scope.size(name, formal.default)
     elif name in caller.values:
         if caller.values[name] is BROKEN:
             raise Silenced
         scope.values[name] = caller.values[name]
+        if name in caller.sized:
+            scope.sized[name] = caller.sized[name]
     else:
         _not_given(node, formal)
 

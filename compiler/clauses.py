@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from plait.compiler.declare import Tables
+from plait.compiler.extent import Extent, count, extent
 from plait.compiler.round import HOST, Access, Axis, Collective
 from plait.compiler.scope import Scope
 from plait.dsl import syntax
@@ -27,6 +28,8 @@ class Said:
     named: set[int] = field(default_factory=set)
     """Places of accesses that say `as`."""
     rows: int | None = None
+    extent: Extent | None = None
+    rows_span: Span | None = None
     collective: Collective | None = None
     cost: Measure | None = None
 
@@ -66,7 +69,8 @@ class Clauses:
                             said.named.add(len(said.accesses))
                         said.accesses.append(self.access(item, node.kind))
                 case syntax.Rows():
-                    said.rows = self.row_count(node.count)
+                    said.rows, said.extent = self.row_count(node.count)
+                    said.rows_span = node.count.span
                 case syntax.Collective():
                     if said.collective is not None:
                         first = Label(said.collective.span, "the first")
@@ -98,11 +102,13 @@ class Clauses:
                 _fail("PL601", message, node.capacity.span, "it counts rows, from 1")
         return Collective(name, group, node.span, capacity)
 
-    def row_count(self, node: syntax.Expression) -> int:
-        rows = whole(node, self.scope.values)
+    def row_count(self, node: syntax.Expression) -> tuple[int, Extent | None]:
+        values = self.scope.values
+        known = extent(node, values, self.scope.sized)
+        rows = count(node, values, known, self.where)
         if rows < 1:
             _fail("PL601", f"`{node.span.text}` is {rows} rows{self.where}", node.span)
-        return rows
+        return rows, known
 
     # Accesses
 

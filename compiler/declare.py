@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from plait.compiler.extent import Extent, count, extent
 from plait.compiler.round import Buffer, Group, Pool, Stream
 from plait.compiler.scope import Scope
 from plait.dsl import syntax
@@ -79,8 +80,9 @@ class Tables:
         if dtype != "opaque" and node.shape is None:
             help = f"write `{node.dtype.text}[SIZE, ...]`, or `opaque`"
             _fail("PL107", f"`{node.name.text}` has no shape", node.span, help)
-        shape = None if node.shape is None else _shape(node, scope, where)
-        buffer = Buffer(scope.prefix + node.name.text, dtype, shape, node.name.span)
+        shape, axes = (None, ()) if node.shape is None else _shape(node, scope, where)
+        name, span = scope.prefix + node.name.text, node.name.span
+        buffer = Buffer(name, dtype, shape, span, axes=axes, statement=node.span)
         for attribute in node.attributes:
             buffer = _with(buffer, attribute, scope)
         scope.numbers["buffer"][node.name.text] = len(self.buffers)
@@ -105,18 +107,23 @@ def _positive(node: syntax.Expression, scope: Scope, what: str) -> int:
     return size
 
 
-def _shape(node: syntax.Buffer, scope: Scope, where: str) -> tuple[int, ...]:
+def _shape(
+    node: syntax.Buffer, scope: Scope, where: str
+) -> tuple[tuple[int, ...], tuple[Extent | None, ...]]:
     sizes = []
+    axes = []
     elements = 1
     for axis in node.shape or ():
-        size = whole(axis, scope.values)
+        known = extent(axis, scope.values, scope.sized)
+        size = count(axis, scope.values, known, where)
         elements *= max(size, 1)
         if size < 1 or elements > MOST_ELEMENTS:
             message = f"an axis of `{node.name.text}` is {size}{where}"
             help = f"sizes are 1 or more, and a buffer has at most {MOST_ELEMENTS:,} elements"
             _fail("PL601", message, axis.span, help)
         sizes.append(size)
-    return tuple(sizes)
+        axes.append(known)
+    return tuple(sizes), tuple(axes)
 
 
 def _with(buffer: Buffer, attribute: syntax.Attribute, scope: Scope) -> Buffer:

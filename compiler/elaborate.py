@@ -14,6 +14,7 @@ from plait.compiler.calls import Calls
 from plait.compiler.clauses import Clauses, point_name
 from plait.compiler.declare import Tables
 from plait.compiler.edges import AskedEdge, Edges
+from plait.compiler.extent import Extent, of_dim
 from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
@@ -307,11 +308,13 @@ class _Expansion:
             if node.choices is not None:
                 fail("PL109", "a run-time param stands in a pipeline, not in a module", node.span)
             scope.values[name] = evaluate(node.value, scope.values)
+            scope.size(name, node.value)
         elif name in self.route.params:
             value = scope.values[name] = self.route.params[name]
             self.choices.append(Choice(name, value, node.name.span, kind="param"))
         else:
             scope.values[name] = self.settings.param(node, scope.values)
+            scope.size(name, node.value)
 
     def dim(self, node: syntax.Dim) -> None:
         name = node.name.text
@@ -321,6 +324,7 @@ class _Expansion:
         group = self.agreed_by(node)
         voted = node.agreement is not None and not node.agreement.same
         if not isinstance(size, Broken):
+            self.scope.sized[name] = of_dim(node, size, self.scope.values)
             at = _end(node.sizes.span) if node.agreement is None else node.agreement.group.span
             self.choices.append(Choice(name, size, node.name.span, group, voted, "dim", at))
         if voted:
@@ -433,6 +437,8 @@ class _Expansion:
             said.cost,
             self.braces,
             node.launched,
+            said.extent,
+            said.rows_span,
         )
         self.phases.append(phase)
         self.items.append(phase)
@@ -464,7 +470,7 @@ class _Expansion:
     def capture(self, node: syntax.Capture) -> None:
         scope = self.scope
         stream = scope.find("stream", node.stream)
-        rows = self.clauses().row_count(node.rows)
+        rows, extent = self.clauses().row_count(node.rows)
         name = point_name(node.label, scope)
         pool = None if node.pool is None else scope.find("pool", node.pool)
         if stream == HOST:
@@ -476,18 +482,25 @@ class _Expansion:
         wanted = node.condition is None or truth(node.condition, scope.values)
         self.braces = node.span
         if self.capturing and wanted:
-            self.graph(node, name, stream, rows, pool)
+            self.graph(node, name, stream, rows, pool, extent)
         else:
             self.without_graph(node, name, stream)
         self.braces = None
 
     def graph(
-        self, node: syntax.Capture, name: str, stream: int, rows: int, pool: int | None
+        self,
+        node: syntax.Capture,
+        name: str,
+        stream: int,
+        rows: int,
+        pool: int | None,
+        extent: Extent | None,
     ) -> None:
         number, first = len(self.captures), len(self.phases)
         span = node.label.span
         full = self.scope.prefix + name
-        self.captures.append(Capture(number, full, stream, rows, span, node.span, pool))
+        made = Capture(number, full, stream, rows, span, node.span, pool, extent, node.rows.span)
+        self.captures.append(made)
         self.scope.set_point(name, Named("capture", number, span))
         self.items.append(Open(number))
         self.inside, self.forked = number, set()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from plait.compiler.extent import Extent
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.values import Measure, Value, written
@@ -85,6 +86,9 @@ class Buffer(Record):
     pad: int | float | None = None
     """What rows beyond the live ones hold when it is loaded."""
     pool: int | None = None
+    axes: tuple[Extent | None, ...] = ()
+    """How each size depends on dims; None: not at all."""
+    statement: Span | None = None
 
 
 class Access(Record):
@@ -137,6 +141,9 @@ class Phase(Record):
     """The statement of the capture it stands in, also where that runs eagerly."""
     launched: bool = False
     """Whether it is the first half of a split operation, on a stream that is its own."""
+    extent: Extent | None = None
+    """How its rows depend on dims."""
+    rows_span: Span | None = None
 
 
 class Capture(Record):
@@ -147,6 +154,9 @@ class Capture(Record):
     span: Span
     statement: Span
     pool: int | None = None
+    extent: Extent | None = None
+    """How its rows depend on dims."""
+    rows_span: Span | None = None
 
 
 class Open(Record):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from plait.compiler.extent import Extent, extent
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.library import Library
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
-from plait.dsl.syntax import Name
+from plait.dsl.syntax import Expression, Name
 from plait.dsl.values import Broken, Silenced, Value
 
 What = Literal["stream", "buffer", "group", "pool", "value"]
@@ -45,6 +46,8 @@ class Scope:
     """Of the nearest call that has one."""
     caller: Scope | None = None
     values: dict[str, Value | Broken] = field(default_factory=dict)
+    sized: dict[str, Extent] = field(default_factory=dict)
+    """Of the values that depend on a dim, how."""
     numbers: dict[str, dict[str, int]] = field(
         default_factory=lambda: {"stream": {}, "buffer": {}, "group": {}, "pool": {}}
     )
@@ -58,6 +61,12 @@ class Scope:
     @property
     def pipeline(self) -> Scope:
         return self if self.caller is None else self.caller.pipeline
+
+    def size(self, name: str, expression: Expression, written_in: Scope | None = None) -> None:
+        """Notes how a value depends on dims, if it does, from its expression and the scope of that."""
+        scope = written_in or self
+        if scope.sized and (found := extent(expression, scope.values, scope.sized)):
+            self.sized[name] = found
 
     def declare(self, what: What, name: Name) -> None:
         """Notes that a name is declared. Raises SpecError when it is already."""

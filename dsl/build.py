@@ -440,4 +440,6 @@ class Build(Transformer):
         return self._nested(syntax.Sequence(self._span(bracket, end), tuple(items)), *items)
 
     def parenthesised(self, bracket: Token, inner: Any, end: Token) -> Any:
-        return self._nested(inner, inner)
+        node = self._nested(inner.replace(span=self._span(bracket, end)), inner)
+        self.depths.pop(id(inner), None)  # it is gone, and its id may be another's
+        return node

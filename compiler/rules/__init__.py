@@ -82,7 +82,9 @@ POOLS = Family(
     races=("communicator", "graph_memory"),
 )
 CAPTURES = Family(lambda round: round.captures, each=("dead_output",))
-WIDTHS = Family(lambda round: round.sizes)
+WIDTHS = Family(
+    lambda round: round.sizes, each=("rows_differ", "not_divided", "over_largest", "undefined_rows")
+)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
 

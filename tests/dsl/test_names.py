@@ -36,7 +36,7 @@ module layer(stream main, stream side, buffer x, n, deep = 1) {
 
 module stack(stream main, stream side, buffer x, n) {
   for l in 1 .. 2 { call layer() as layers[l] }
-  call layer(n = n, deep = 2)
+  call layer(n = n, deep = 1)
   join layers[1].beside into side
   phase last on main { reads layers[2].y, layer.y as other  updates x }
 }

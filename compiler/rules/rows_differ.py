@@ -1,0 +1,157 @@
+"""Rows of a phase or a capture that are not those of the data: requests counted as tokens, or otherwise."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from plait.compiler.extent import Extent
+from plait.compiler.order import Order
+from plait.compiler.round import Phase, Round
+from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
+from plait.compiler.widths import Width, widths
+from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.span import Span
+
+RULE = Rule(
+    code="PL604",
+    title="the rows of a phase or a capture are not those of its data",
+    why="""\
+A round has several widths: a row for each request, or several for each that is drafted, verified or
+extended. `rows` says on how many of them a phase works and a graph is captured; where nothing that it
+reads or writes has as many, or it writes a whole number of times as many, requests were taken for
+tokens, or one stage's width for another's. A graph so captured holds no batch, and runs eagerly
+without a word. Write the rows that the data has, or give the data the rows that are meant.""",
+    bad="""\
+spec 1
+pipeline p {
+  param width = 3
+  dim bs in [1, 2, 4]
+  stream main
+  buffer tree   : i64[bs, width] carried
+  buffer logits : f32[bs * width, 8]
+  capture verify on main rows bs {
+    phase target on main { reads tree  writes logits }
+  }
+}
+""",
+    mended="""\
+spec 1
+pipeline p {
+  param width = 3
+  dim bs in [1, 2, 4]
+  stream main
+  buffer tree   : i64[bs, width] carried
+  buffer logits : f32[bs * width, 8]
+  capture verify on main rows bs * width {
+    phase target on main { reads tree  writes logits }
+  }
+}
+""",
+)
+
+
+class _Declared:
+    """Rows that are written down, and what they are the rows of."""
+
+    def __init__(self, round: Round, what: str, rows: int, extent: Extent, span: Span):
+        self.where = round.where
+        self.what = what
+        self.rows = rows
+        self.extent = extent
+        self.span = span
+
+    def says(self, then: str, other: Span, expression: str, why: str, buffer: str) -> Diagnostic:
+        many = f"{self.rows} row{'s' * (self.rows > 1)}"
+        message = f"{self.what} on {many}{self.where}, {then}"
+        facts = (("rows", self.extent.text), ("buffer", buffer), ("its rows", expression))
+        help = f"write `rows {expression}`, or give `{buffer}` the rows that are meant"
+        labels = (Label(other, why),)
+        return Diagnostic(RULE.code, message, self.span, labels=labels, facts=facts, help=help)
+
+    def against(self, found: list[Width], written: list[Width]) -> Diagnostic | None:
+        """What is wrong where these are all widths, and those the ones that it writes over."""
+        alike = [one for one in found if one.rows.dims == self.extent.dims]
+        if not alike:
+            return None
+        for one in written:
+            if one in alike and self.rows not in one.counts and self.many(one):
+                return self.but(one, "and writes")
+        if any(self.rows in one.counts for one in found):
+            return None
+        nearest = min(alike, key=lambda one: abs(one.rows.size - self.rows))
+        return self.but(nearest, "and no data that it touches has as many:")
+
+    def many(self, width: Width) -> bool:
+        return width.rows.size > self.rows and width.rows.times(self.extent)
+
+    def but(self, width: Width, then: str) -> Diagnostic:
+        name, has = width.buffer.name, int(width.rows.size)
+        kind = width.access.kind
+        why = f"{kind} {name}, which has {has}: {width.rows.text}"
+        then = f"{then} `{name}`, which has {has}"
+        return self.says(then, width.access.span, width.rows.text, why, name)
+
+
+def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
+    inside: dict[int, list[Phase]] = defaultdict(list)
+    found: list[Diagnostic | None] = []
+    for phase in round.phases:
+        if phase.capture is not None:
+            inside[phase.capture].append(phase)
+        if phase.extent is not None and phase.rows is not None and phase.rows_span is not None:
+            what = f"`{phase.name}` works"
+            declared = _Declared(round, what, phase.rows, phase.extent, phase.rows_span)
+            own = widths(round, [phase])
+            found.append(declared.against(own, _written(own)))
+    found += _captures(round, inside)
+    return [one for one in found if one is not None]
+
+
+def _captures(round: Round, inside: dict[int, list[Phase]]) -> Iterator[Diagnostic | None]:
+    for capture in round.captures:
+        if capture.extent is None or capture.rows_span is None:
+            continue
+        what = f"`{capture.name}` is captured"
+        declared = _Declared(round, what, capture.rows, capture.extent, capture.rows_span)
+        phases = inside[capture.number]
+        if (wider := _wider(declared, phases)) is not None:
+            yield wider
+            continue
+        if any(phase.rows == capture.rows for phase in phases) or _of_two(
+            round, capture.rows, phases
+        ):
+            continue
+        written = _written(widths(round, [one for one in phases if one.rows is None]))
+        yield declared.against(widths(round, phases), written)
+
+
+def _wider(declared: _Declared, phases: list[Phase]) -> Diagnostic | None:
+    """A phase of a graph that works on more rows than that is captured on."""
+    for phase in phases:
+        extent, span = phase.extent, phase.rows_span
+        if extent is None or span is None or phase.rows is None:
+            continue
+        if extent.dims == declared.extent.dims and phase.rows > declared.rows:
+            then = f"and `{phase.name}` in it works on {phase.rows}"
+            why = f"works on {phase.rows}: {extent.text}"
+            return declared.says(then, span, extent.text, why, phase.name)
+    return None
+
+
+def _of_two(round: Round, rows: int, phases: list[Phase]) -> bool:
+    """Whether the rows are those of two calls of one module, side by side in one graph."""
+    sizes: dict[Span, dict[str, int]] = defaultdict(dict)
+    for one in widths(round, phases):
+        sizes[one.buffer.span][one.buffer.name] = int(one.rows.size)
+    return any(
+        rows - size in own.values()
+        for own in sizes.values()
+        if len(own) > 1
+        for size in own.values()
+    )
+
+
+def _written(found: list[Width]) -> list[Width]:
+    return [one for one in found if one.access.kind == "writes"]
