@@ -72,8 +72,7 @@ class Edges:
         graph = self.captures[asked.capture]
         label = Label(graph.span, "the capture")
         if target == HOST:
-            message = f"`{asked.span.text}` would block the host inside a capture"
-            _fail("PL503", message, asked.span, "wait after the capture", label)
+            return  # blocks the host, which a rule says beside what else a capture cannot hold
         own = source.kind == "stream"
         own |= source.kind == "loaded" and source.number == asked.capture
         if source.kind == "phase":

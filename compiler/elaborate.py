@@ -439,13 +439,17 @@ class _Expansion:
         """In a capture a side stream begins with a fork inside it; the graph knows it no earlier."""
         if self.inside is None or stream == HOST:
             return
-        capture = self.captures[self.inside]
-        if stream != capture.stream and stream not in self.forked:
-            name = self.tables.streams[stream].name
-            message = f"`{node.label.name.text}` is on {name}, which the capture does not fork"
-            origin = self.tables.streams[capture.stream].name
-            help = f"write `fork {name} from {origin}` inside the capture, above it"
-            fail("PL504", message, node.stream.span, help, Label(capture.span, "the capture"))
+        if stream != self.captures[self.inside].stream and stream not in self.forked:
+            self.not_forked(stream, f"`{node.label.name.text}` is on", node.stream.span)
+
+    def not_forked(self, stream: int, what: str, span: Span) -> NoReturn:
+        assert self.inside is not None
+        self.forked.add(stream)  # said once
+        capture, name = self.captures[self.inside], self.tables.streams[stream].name
+        origin = self.tables.streams[capture.stream].name
+        help = f"write `fork {name} from {origin}` inside the capture, above it"
+        message = f"{what} {name}, which the capture does not fork"
+        fail("PL504", message, span, help, Label(capture.span, "the capture"))
 
     # Captures
 
@@ -580,13 +584,24 @@ class _Expansion:
             edge = self.edges.edge(asked)
         if edge is not None:
             self.items.append(edge)
-            self.forked.add(edge.target)
+            self.forks(edge)
 
     def add_edge(self, word: Word, source: Source, target: int, span: Span) -> None:
         edge = Edge(self.edge_count, word, source, target, span, self.inside)
         self.edge_count += 1
         self.items.append(edge)
-        self.forked.add(target)
+        self.forks(edge)
+
+    def forks(self, edge: Edge) -> None:
+        """Notes the stream that an edge of a capture takes into it: only what is in it can."""
+        if self.inside is None:
+            return
+        source, origin = edge.source, self.captures[self.inside].stream
+        known = {origin, *self.forked}
+        if source.kind != "phase" or self.phases[source.number].capture == self.inside:
+            self.forked.add(edge.target)
+        if source.kind == "stream" and source.number not in known:
+            self.not_forked(source.number, "the edge begins at", edge.span)
 
     def awaited(self, asked: AskedEdge) -> None:
         named, _ = self.edges.named(asked)

@@ -215,6 +215,11 @@ class Round:
             return self.phases[source.number].stream
         return self.captures[source.number].stream
 
+    def from_outside(self, edge: Edge) -> bool:
+        """Whether an edge within a capture waits for a phase that is no part of it: a rebind."""
+        source = edge.source
+        return source.kind == "phase" and self.phases[source.number].capture != edge.capture
+
     def stream_name(self, stream: int) -> str:
         return self.streams[stream].name
 

@@ -60,7 +60,10 @@ class Family(Record):
 
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
-CAPTURES = Family(lambda round: round.captures)
+CAPTURES = Family(
+    lambda round: round.captures,
+    each=("raw_in_capture", "shared_into_capture"),
+)
 WIDTHS = Family(lambda round: round.sizes)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
