@@ -33,6 +33,8 @@ class Streams(Record):
     """Streams of the budget that the runtime takes before a schedule has any."""
     priorities: bool = False
     """Whether the priority of a stream changes anything."""
+    queued: bool = False
+    """Whether the framework queues what the host issues: a raw launch goes around that."""
 
 
 class Events(Record):

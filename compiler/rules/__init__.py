@@ -65,7 +65,11 @@ CAPTURES = Family(
     each=("raw_in_capture", "shared_into_capture"),
 )
 WIDTHS = Family(lambda round: round.sizes)
-FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
+QUEUE = Family(
+    lambda round: any("raw" in phase.attributes for phase in round.phases),
+    each=("raw_not_drained",),
+)
+FAMILIES = (QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:
