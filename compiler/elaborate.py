@@ -572,8 +572,9 @@ class _Expansion:
         asked = AskedEdge(number, word, names, point, target, span, self.scope, self.inside)
         if word == "await":
             self.awaited(asked)
-        if point.rounds_back:
-            self.items.append(asked)
+        later = self.braces is not None and self.stands_below(asked)
+        if point.rounds_back or later:
+            self.items.append(asked.replace(later=later))
             return
         if len(names) == 2 and names[1] == "loaded" and names[0] in self.eager:
             # What is expanded eagerly is loaded where its stream stands.
@@ -585,6 +586,12 @@ class _Expansion:
         if edge is not None:
             self.items.append(edge)
             self.forks(edge)
+
+    def stands_below(self, asked: AskedEdge) -> bool:
+        """Whether a point of a capture's edge is nothing yet, and may be something further down."""
+        last = asked.names[-1]
+        known = last in asked.scope.numbers["stream"] or last not in self.edges.labels
+        return not known and self.edges.named(asked)[0] is None
 
     def add_edge(self, word: Word, source: Source, target: int, span: Span) -> None:
         edge = Edge(self.edge_count, word, source, target, span, self.inside)

@@ -69,7 +69,8 @@ QUEUE = Family(
     lambda round: any("raw" in phase.attributes for phase in round.phases),
     each=("raw_not_drained",),
 )
-FAMILIES = (QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+AHEAD = Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late"))
+FAMILIES = (AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:

@@ -128,3 +128,79 @@ def test_a_record_may_be_shared_where_the_target_says_so(findings) -> None:
     text = REBOUND.format(lines=lines)
     assert [one.code for one in findings(text, target="ascend910c")] == ["PL509"]
     assert findings(text, target="cuda") == []
+
+
+AHEAD = """\
+spec 1
+pipeline p {{
+  guard graphs
+  stream main
+  stream upd : update
+  buffer lens_host : i64[4] on host copies 2
+  buffer lens : i64[4] task
+  buffer x : i64[4] carried
+  capture g on main rows 4 {when}{{
+    join rebind into main
+    phase attention on main {{ reads lens  updates x }}
+  }}
+{lines}
+  phase rebind on upd {{ reads lens_host  writes lens }}
+}}
+"""
+
+
+def test_a_graph_may_wait_for_a_rebind_further_down(findings, compiled) -> None:
+    """Where the rebind is free to run it is written in time, and the wait is the graph's own."""
+    lines = "  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    lines += "\n  join prev rebind into host"
+    text = AHEAD.format(when="", lines=lines)
+    assert findings(text, target="ascend910c") == []
+    (capture,) = compiled(text, target="ascend910c").captures
+    assert [one.op for one in capture.program] == ["external", "run"]
+
+
+def test_a_circle_through_the_host_is_shown_step_by_step(findings) -> None:
+    """The host waits for the graph before it issues what the graph waits for, on either route."""
+    lines = (
+        "  join g into host\n  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    )
+    (found,) = [
+        one
+        for one in findings(AHEAD.format(when="", lines=lines), target="ascend910c")
+        if one.code == "PL405"
+    ]
+    assert found.message == "`join rebind into main` waits for `rebind`, which waits for it"
+    assert found.witness == (
+        "`attention` waits for `rebind` (line 10)",
+        "`rebind` runs once the host has issued it",
+        "the host comes to `rebind` after `lengths`",
+        "the host comes to `lengths` after `join g into host`",
+        "`join g into host` waits for `g` (line 13)",
+        "`g` ends after `attention`",
+    )
+
+
+def test_without_a_graph_nothing_waits_for_what_comes_later(findings) -> None:
+    """The route on which the capture is eager is named; with the rebind above it both are right."""
+    lines = "  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    text = AHEAD.format(when="when graphs ", lines=lines)
+    (found,) = [one for one in findings(text, target="ascend910c") if one.code == "PL510"]
+    assert found.message == (
+        "`rebind` is issued below `join rebind into main`, "
+        "and without a graph nothing waits for that at graphs = false"
+    )
+
+
+def test_only_a_rebind_may_stand_below_what_waits_for_it(findings) -> None:
+    """Another phase further down crosses the brace, and one of the same capture is no rebind."""
+    text = AHEAD.format(when="", lines="").replace("lens : i64[4] task", "lens : i64[4] static")
+    assert [one.code for one in findings(text)] == ["PL503"]
+    text = AHEAD.format(when="", lines="").replace("join rebind", "join attention")
+    assert [one.code for one in findings(text)] == ["PL503"]
+
+
+def test_a_rebind_further_down_must_still_wait_for_the_last_replay(findings) -> None:
+    """The next value is not put in place of one that the replay before still reads."""
+    text = AHEAD.format(when="", lines="  phase lengths on host { writes lens_host }")
+    found = findings(text, target="ascend910c")
+    assert "before line 14, write: fork upd from prev g" in [one.fix.title for one in found]
