@@ -84,6 +84,7 @@ def elaborate(
     With `capture` false every capture takes its eager route. What is wrong goes to `report`, once.
     """
     rounds: list[Round] = []
+    launches: list[tuple[str, set[Span], dict[int, Span]]] = []
     missing: list[tuple[int, Route]] = []
     routes = routes_of(pipeline, settings, report)
     resolved = dict(settings.resolved)  # a param that depends on a dim is no setting
@@ -98,6 +99,7 @@ def elaborate(
         spent = False
         try:
             rounds.append(expansion.round(resolved))
+            launches.append((rounds[-1].where, expansion.awaited_at, expansion.in_flight))
             if expansion.edges.missed:
                 missing.append((len(rounds) - 1, route))
         except (_Unmet, _Unasked):
@@ -112,6 +114,8 @@ def elaborate(
                 report.add(diagnostic)
         if spent:
             return rounds
+    for diagnostic in _never_awaited(launches):
+        report.add(diagnostic)
     homes = _homes(rounds) if missing and not report.errors else {}
     for place, route in missing if homes else ():
         again = _Expansion(
@@ -119,6 +123,21 @@ def elaborate(
         )
         rounds[place] = again.round(resolved)
     return rounds
+
+
+def _never_awaited(routes: list[tuple[str, set[Span], dict[int, Span]]]) -> list[Diagnostic]:
+    """Launches that some route never awaits; where another does, the first route without is named."""
+    somewhere = {span for _, awaited, _ in routes for span in awaited}
+    found: dict[Span, Diagnostic] = {}
+    for where, _, in_flight in routes:
+        for span in in_flight.values():
+            at = where if span in somewhere else ""
+            help = "write `await NAME on STREAM`" + (
+                " on every route that launches it" if at else ""
+            )
+            message = f"this launch is never awaited{at}"
+            found.setdefault(span, Diagnostic("PL403", message, span, help=help))
+    return list(found.values())
 
 
 def _homes(rounds: list[Round]) -> dict[str, tuple[str, str]]:
@@ -179,6 +198,8 @@ class _Expansion:
         """Streams that the capture being expanded has forked."""
         self.in_flight: dict[int, Span] = {}
         """Launches that nothing awaits yet."""
+        self.awaited_at: set[Span] = set()
+        """Launches that something awaits."""
         self.asked: dict[str, bool] = {}
         self.depth = 0
         self.repeated = 0
@@ -196,9 +217,6 @@ class _Expansion:
         for node in self.pipeline.body:
             with self.collecting():
                 self.statement(node)
-        for span in self.in_flight.values():
-            message, help = "this launch is never awaited", "write `await NAME on STREAM`"
-            self.report.add(Diagnostic("PL403", message, span, help=help))
         phases, items = _in_text_order(self.phases, list(self.resolved_items()))
         return Round(
             self.pipeline.name.text,
@@ -615,7 +633,8 @@ class _Expansion:
         if named is None or named.kind != "launch" or asked.point.rounds_back:
             message = f"`{asked.point.span.text}` is not a launch of this round above this line"
             fail("PL112", message, asked.point.span, "`await` ends what `launch` began")
-        self.in_flight.pop(named.number, None)
+        if (span := self.in_flight.pop(named.number, None)) is not None:
+            self.awaited_at.add(span)
 
     def resolved_items(self) -> Iterator[Item]:
         for item in self.items:

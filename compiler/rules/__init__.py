@@ -70,7 +70,11 @@ QUEUE = Family(
     each=("raw_not_drained",),
 )
 AHEAD = Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late"))
-FAMILIES = (AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+LAUNCHES = Family(
+    lambda round: any(phase.launched for phase in round.phases),
+    each=("before_await",),
+)
+FAMILIES = (LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:
