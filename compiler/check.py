@@ -7,7 +7,7 @@ from dataclasses import replace
 from plait.compiler import rules
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
-from plait.compiler.rules import never_comes_back, race, too_many_streams
+from plait.compiler.rules import never_comes_back, race, switch, too_many_streams
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Report
 
@@ -38,10 +38,11 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
                 seen.add(key)
                 report.add(diagnostic)
     if not report.errors:
-        report.diagnostics += [found for rule in rules.ACROSS for found in rule.check(result)]
+        across = [found for rule in rules.ACROSS for found in rule.check(result)]
         families = [one for one in rules.FAMILIES if any(map(one.concerns, rounds))]
         late = [module for one in families for module in rules.modules(one.across)]
-        report.diagnostics += [found for rule in late for found in rule.check(result, target)]
+        across += [found for rule in late for found in rule.check(result, target)]
+        report.diagnostics += attached(across)
     return result
 
 
@@ -49,7 +50,7 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
     """Findings with the races that follow from another under it: mending that mends them.
 
     From a branch that never comes back follow those with what it was still doing, from a use before an
-    await those of the same two phases.
+    await those of the same two phases, from a wait for a point that moves those that it should have ended.
     """
     causes = [one for one in findings if one.code in _CAUSES]
     taken: set[int] = set()
@@ -58,7 +59,7 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
         races = [
             (place, f)
             for place, f in enumerate(findings)
-            if f.code == race.RULE.code and place not in taken and _follows(f, cause)
+            if f.code in _RACES and place not in taken and _follows(f, cause)
         ]
         taken |= {place for place, _ in races}
         # What a fix of the cause mends needs none of its own.
@@ -71,11 +72,14 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
     ]
 
 
-_CAUSES = (never_comes_back.RULE.code, "PL404")
+_CAUSES = (never_comes_back.RULE.code, "PL404", "PL406")
+_RACES = (race.RULE.code, switch.RULE.code)
 
 
 def _follows(finding: Diagnostic, cause: Diagnostic) -> bool:
     of, by = dict(finding.facts), dict(cause.facts)
     if cause.code == never_comes_back.RULE.code:
         return of["streams"].split(", ")[0] == by["stream"]
-    return of["phases"] == by.get("phases")
+    if cause.code == "PL404":
+        return of["phases"] == by.get("phases")
+    return of["missing edge"] == by["edge"]

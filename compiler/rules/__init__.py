@@ -74,7 +74,11 @@ LAUNCHES = Family(
     lambda round: any(phase.launched for phase in round.phases),
     each=("before_await",),
 )
-FAMILIES = (LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+EARLIER = Family(
+    lambda round: any(edge.source.rounds_back for edge in round.edges),
+    across=("moving_point",),
+)
+FAMILIES = (EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:
