@@ -56,6 +56,10 @@ class Family(Record):
     """Names of modules that judge a round by itself: `check(round, order, target)`."""
     across: tuple[str, ...] = ()
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
+    notes: tuple[str, ...] = ()
+    """Names of modules that look through a sound pipeline, variants and all: `check(orders)`."""
+    written: tuple[str, ...] = ()
+    """The same, of notes that are about a pipeline as it is written, with nothing set from outside."""
 
 
 RANKS = Family(lambda round: round.groups)
@@ -78,7 +82,29 @@ EARLIER = Family(
     lambda round: any(edge.source.rounds_back for edge in round.edges),
     across=("moving_point",),
 )
-FAMILIES = (EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+EAGER = Family(
+    lambda round: any(one.braces is not None and one.capture is None for one in round.phases),
+    written=("never_captured",),
+)
+SILENT = Family(
+    lambda round: any(
+        not any(access.writes for access in phase.accesses)
+        for phase in round.phases
+        if phase.stream
+    ),
+    notes=("writes_nothing",),
+)
+FAMILIES = (EAGER, SILENT, EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+
+
+def notes(rounds: Iterable[Round], written: bool) -> Iterator[ModuleType]:
+    """Modules that may have a note on those rounds; on what is written only where that is all there is."""
+    rounds = list(rounds)
+    yield from NOTES
+    for family in FAMILIES:
+        names = (*family.notes, *(family.written if written else ()))
+        if names and any(map(family.concerns, rounds)):
+            yield from modules(names)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:
@@ -95,7 +121,9 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
         from plait.compiler.rules.outside import OUTSIDE
 
-        late = modules(name for one in FAMILIES for name in (*one.each, *one.across))
+        late = modules(
+            name for one in FAMILIES for name in (*one.each, *one.across, *one.notes, *one.written)
+        )
         found = (*MODULES, *ACROSS, *late, *OUTSIDE, too_many_streams, *NOTES)
         return tuple(module.RULE for module in found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

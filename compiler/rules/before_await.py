@@ -79,9 +79,10 @@ def _uses(round: Round, launches: set[int]) -> dict[int, list[_Use]]:
             if access.writes:
                 found.setdefault(access.buffer, [])
     for place, item in enumerate(round.items):
-        for access in item.accesses if isinstance(item, Phase) else ():
-            if access.buffer in found:
-                found[access.buffer].append((place, item, access))
+        if isinstance(item, Phase):
+            for access in item.accesses:
+                if access.buffer in found:
+                    found[access.buffer].append((place, item, access))
     return found
 
 

@@ -29,9 +29,10 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[2] carried
+  buffer y : i64[2]
   phase change on main { updates x[bs - 1] }
   fork side from change
-  phase look on side { reads x[2 - bs] }
+  phase look on side { reads x[2 - bs]  writes y }
   join prev look into host
 }
 """,
@@ -42,9 +43,10 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[2] carried
+  buffer y : i64[2]
   phase change on main { updates x[bs - 1] }
   fork side from change
-  phase look on side { reads x[2 - bs] }
+  phase look on side { reads x[2 - bs]  writes y }
   join side into main
 }
 """,
