@@ -7,7 +7,7 @@ from dataclasses import replace
 from plait.compiler import rules
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
-from plait.compiler.rules import never_comes_back, race, too_many_streams
+from plait.compiler.rules import never_comes_back, race, switch, too_many_streams
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Report
 
@@ -38,31 +38,48 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
                 seen.add(key)
                 report.add(diagnostic)
     if not report.errors:
-        report.diagnostics += [found for rule in rules.ACROSS for found in rule.check(result)]
+        across = [found for rule in rules.ACROSS for found in rule.check(result)]
         families = [one for one in rules.FAMILIES if any(map(one.concerns, rounds))]
         late = [module for one in families for module in rules.modules(one.across)]
-        report.diagnostics += [found for rule in late for found in rule.check(result, target)]
+        across += [found for rule in late for found in rule.check(result, target)]
+        report.diagnostics += attached(across)
     return result
 
 
 def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
-    """Findings with the races of a branch that never comes back put under that branch."""
-    branches = [f for f in findings if f.code == never_comes_back.RULE.code]
+    """Findings with the races that follow from another under it: mending that mends them.
+
+    From a branch that never comes back follow those with what it was still doing, from a use before an
+    await those of the same two phases, from a wait for a point that moves those that it should have ended.
+    """
+    causes = [one for one in findings if one.code in _CAUSES]
     taken: set[int] = set()
-    result = []
-    for branch in branches:
-        stream = dict(branch.facts)["stream"]
+    following: dict[int, tuple[Diagnostic, ...]] = {}
+    for cause in causes:
         races = [
             (place, f)
             for place, f in enumerate(findings)
-            if f.code in race.CODES and place not in taken and _leaves(f, stream)
+            if f.code in _RACES and place not in taken and _follows(f, cause)
         ]
         taken |= {place for place, _ in races}
-        result.append(branch.replace(because=tuple(f for _, f in races)))
-    rest = [f for place, f in enumerate(findings) if place not in taken and f not in branches]
-    return result + rest
+        # What a fix of the cause mends needs none of its own.
+        fixed = cause.fix is not None
+        following[id(cause)] = tuple(f.replace(fix=None) if fixed else f for _, f in races)
+    return [
+        one.replace(because=following[id(one)]) if id(one) in following else one
+        for place, one in enumerate(findings)
+        if place not in taken
+    ]
 
 
-def _leaves(finding: Diagnostic, stream: str) -> bool:
-    """Whether a race is with work that the stream was still doing."""
-    return dict(finding.facts)["streams"].split(", ")[0] == stream
+_CAUSES = (never_comes_back.RULE.code, "PL404", "PL406")
+_RACES = (*race.CODES, switch.RULE.code)
+
+
+def _follows(finding: Diagnostic, cause: Diagnostic) -> bool:
+    of, by = dict(finding.facts), dict(cause.facts)
+    if cause.code == never_comes_back.RULE.code:
+        return of["streams"].split(", ")[0] == by["stream"]
+    if cause.code == "PL404":
+        return of["phases"] == by.get("phases")
+    return of["missing edge"] == by["edge"]

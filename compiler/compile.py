@@ -15,7 +15,7 @@ from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
 from plait.compiler.round import Round
-from plait.compiler.rules import NOTES, meanings
+from plait.compiler.rules import meanings, notes
 from plait.compiler.target import Target, load_target
 from plait.dsl import syntax
 from plait.dsl.allow import Allows
@@ -113,6 +113,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     pipelines = list(file.pipelines)
     if asked.pipeline is not None or asked.variant is not None or not pipelines:
         pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
+    whole = asked.pipeline is None and asked.variant is None and not asked.settings
     judged = []
     seen: set[tuple] = set()
     for pipeline in pipelines:
@@ -138,8 +139,8 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
                 label = variant or "default"
             judged.append(Judged(label, name, variant, new))
         if not any(one.findings for one in judged[first:]):
-            judged[first].findings.extend(note for rule in NOTES for note in rule.check(orders))
-    whole = asked.pipeline is None and asked.variant is None and not asked.settings
+            looking = notes((order.round for order in orders), whole and asked.capture)
+            judged[first].findings.extend(note for rule in looking for note in rule.check(orders))
     return _answered(judged, Allows(library.sources, meanings), whole)
 
 

@@ -75,6 +75,10 @@ class Touch(Record):
             return self.queue != other.queue
         return other.access.writes
 
+    def before(self, other: Touch) -> bool:
+        """Whether it is surely over when the other begins, as a rebind may be for a graph above it."""
+        return other.begin[self.end.coordinate] >= self.end.index
+
     @property
     def slot(self) -> int:
         return self.round - self.access.rounds_back
@@ -221,7 +225,7 @@ def _search(
                     for earlier in reversed(earlier_ones):
                         if earlier.end.index <= begin[coordinate]:
                             break
-                        if earlier.meets(touch, order.round):
+                        if earlier.meets(touch, order.round) and not touch.before(earlier):
                             key = (earlier.item, touch.item, number)
                             found.setdefault(key, Race(earlier, touch))
                             if len(found) >= most:

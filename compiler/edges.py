@@ -1,7 +1,8 @@
 """Forks, joins and awaits to Edges: what each names, and whether it may stand where it stands.
 
 A point must stand above the edge. Only one of an earlier round may stand below, or be missing on this
-route: such an edge is looked up when the round is whole.
+route, and the rebind that a graph waits for may stand below it: such an edge is looked up when the
+round is whole.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class AskedEdge(Record):
     span: Span
     scope: Scope
     capture: int | None
+    later: bool = False
+    """Whether its point stands further down: the rebind of a task that a graph waits for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,13 +75,12 @@ class Edges:
         graph = self.captures[asked.capture]
         label = Label(graph.span, "the capture")
         if target == HOST:
-            message = f"`{asked.span.text}` would block the host inside a capture"
-            _fail("PL503", message, asked.span, "wait after the capture", label)
+            return  # blocks the host, which a rule says beside what else a capture cannot hold
         own = source.kind == "stream"
         own |= source.kind == "loaded" and source.number == asked.capture
         if source.kind == "phase":
             phase = self.phases[source.number]
-            own |= phase.capture == asked.capture and not source.rounds_back
+            own |= phase.capture == asked.capture and not source.rounds_back and not asked.later
             own |= phase.capture is None and self.rebinds(phase)
         if not own:
             message = f"`{asked.span.text}` crosses the brace of the capture `{graph.name}`"

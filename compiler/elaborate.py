@@ -86,6 +86,7 @@ def elaborate(
     With `capture` false every capture takes its eager route. What is wrong goes to `report`, once.
     """
     rounds: list[Round] = []
+    launches: list[tuple[str, set[Span], dict[int, Span]]] = []
     missing: list[tuple[int, Route]] = []
     routes = routes_of(pipeline, settings, report)
     resolved = dict(settings.resolved)  # a param that depends on a dim is no setting
@@ -100,6 +101,7 @@ def elaborate(
         spent = False
         try:
             rounds.append(expansion.round(resolved))
+            launches.append((rounds[-1].where, expansion.awaited_at, expansion.in_flight))
             if expansion.edges.missed:
                 missing.append((len(rounds) - 1, route))
         except (_Unmet, _Unasked):
@@ -114,6 +116,8 @@ def elaborate(
                 report.add(diagnostic)
         if spent:
             return rounds
+    for diagnostic in _never_awaited(launches):
+        report.add(diagnostic)
     homes = _homes(rounds) if missing and not report.errors else {}
     for place, route in missing if homes else ():
         again = _Expansion(
@@ -121,6 +125,21 @@ def elaborate(
         )
         rounds[place] = again.round(resolved)
     return rounds
+
+
+def _never_awaited(routes: list[tuple[str, set[Span], dict[int, Span]]]) -> list[Diagnostic]:
+    """Launches that some route never awaits; where another does, the first route without is named."""
+    somewhere = {span for _, awaited, _ in routes for span in awaited}
+    found: dict[Span, Diagnostic] = {}
+    for where, _, in_flight in routes:
+        for span in in_flight.values():
+            at = where if span in somewhere else ""
+            help = "write `await NAME on STREAM`" + (
+                " on every route that launches it" if at else ""
+            )
+            message = f"this launch is never awaited{at}"
+            found.setdefault(span, Diagnostic("PL403", message, span, help=help))
+    return list(found.values())
 
 
 def _homes(rounds: list[Round]) -> dict[str, tuple[str, str]]:
@@ -182,6 +201,8 @@ class _Expansion:
         """Streams that the capture being expanded has forked."""
         self.in_flight: dict[int, Span] = {}
         """Launches that nothing awaits yet."""
+        self.awaited_at: set[Span] = set()
+        """Launches that something awaits."""
         self.asked: dict[str, bool] = {}
         self.depth = 0
         self.repeated = 0
@@ -199,9 +220,6 @@ class _Expansion:
         for node in self.pipeline.body:
             with self.collecting():
                 self.statement(node)
-        for span in self.in_flight.values():
-            message, help = "this launch is never awaited", "write `await NAME on STREAM`"
-            self.report.add(Diagnostic("PL403", message, span, help=help))
         phases, items = _in_text_order(self.phases, list(self.resolved_items()))
         return Round(
             self.pipeline.name.text,
@@ -457,13 +475,17 @@ class _Expansion:
         """In a capture a side stream begins with a fork inside it; the graph knows it no earlier."""
         if self.inside is None or stream == HOST:
             return
-        capture = self.captures[self.inside]
-        if stream != capture.stream and stream not in self.forked:
-            name = self.tables.streams[stream].name
-            message = f"`{node.label.name.text}` is on {name}, which the capture does not fork"
-            origin = self.tables.streams[capture.stream].name
-            help = f"write `fork {name} from {origin}` inside the capture, above it"
-            fail("PL504", message, node.stream.span, help, Label(capture.span, "the capture"))
+        if stream != self.captures[self.inside].stream and stream not in self.forked:
+            self.not_forked(stream, f"`{node.label.name.text}` is on", node.stream.span)
+
+    def not_forked(self, stream: int, what: str, span: Span) -> NoReturn:
+        assert self.inside is not None
+        self.forked.add(stream)  # said once
+        capture, name = self.captures[self.inside], self.tables.streams[stream].name
+        origin = self.tables.streams[capture.stream].name
+        help = f"write `fork {name} from {origin}` inside the capture, above it"
+        message = f"{what} {name}, which the capture does not fork"
+        fail("PL504", message, span, help, Label(capture.span, "the capture"))
 
     # Captures
 
@@ -593,8 +615,9 @@ class _Expansion:
         asked = AskedEdge(number, word, names, point, target, span, self.scope, self.inside)
         if word == "await":
             self.awaited(asked)
-        if point.rounds_back:
-            self.items.append(asked)
+        later = self.braces is not None and self.stands_below(asked)
+        if point.rounds_back or later:
+            self.items.append(asked.replace(later=later))
             return
         if len(names) == 2 and names[1] == "loaded" and names[0] in self.eager:
             # What is expanded eagerly is loaded where its stream stands.
@@ -605,20 +628,38 @@ class _Expansion:
             edge = self.edges.edge(asked)
         if edge is not None:
             self.items.append(edge)
-            self.forked.add(edge.target)
+            self.forks(edge)
+
+    def stands_below(self, asked: AskedEdge) -> bool:
+        """Whether a point of a capture's edge is nothing yet, and may be something further down."""
+        last = asked.names[-1]
+        known = last in asked.scope.numbers["stream"] or last not in self.edges.labels
+        return not known and self.edges.named(asked)[0] is None
 
     def add_edge(self, word: Word, source: Source, target: int, span: Span) -> None:
         edge = Edge(self.edge_count, word, source, target, span, self.inside)
         self.edge_count += 1
         self.items.append(edge)
-        self.forked.add(target)
+        self.forks(edge)
+
+    def forks(self, edge: Edge) -> None:
+        """Notes the stream that an edge of a capture takes into it: only what is in it can."""
+        if self.inside is None:
+            return
+        source, origin = edge.source, self.captures[self.inside].stream
+        known = {origin, *self.forked}
+        if source.kind != "phase" or self.phases[source.number].capture == self.inside:
+            self.forked.add(edge.target)
+        if source.kind == "stream" and source.number not in known:
+            self.not_forked(source.number, "the edge begins at", edge.span)
 
     def awaited(self, asked: AskedEdge) -> None:
         named, _ = self.edges.named(asked)
         if named is None or named.kind != "launch" or asked.point.rounds_back:
             message = f"`{asked.point.span.text}` is not a launch of this round above this line"
             fail("PL112", message, asked.point.span, "`await` ends what `launch` began")
-        self.in_flight.pop(named.number, None)
+        if (span := self.in_flight.pop(named.number, None)) is not None:
+            self.awaited_at.add(span)
 
     def resolved_items(self) -> Iterator[Item]:
         for item in self.items:

@@ -9,6 +9,10 @@ phase, a capture's load, a phase inside it, a capture's end, a host phase, a hos
 Everything knows, for each coordinate, the newest moment that surely ended before it
 began, so "a before b" is one comparison and the whole order is O((items + edges) x streams) a round.
 
+A graph may wait for the rebind of a task that is issued further down. Then what the rebind comes after
+is not known in one pass, and passes are made until nothing more is learned; a round that waits in a
+circle is found by `rules/cycle.py`.
+
 How many rounds. Edges never go to an earlier round and are the same in every round, so a path from
 a in round r to b in round r + d runs within those rounds, and exists for every r if it does for
 one. Accesses to a buffer with k copies meet at distances d, d + k, ... with d <= k, and instances
@@ -18,6 +22,7 @@ decisions about an edge of distance d within 2 + d, as its target may only come 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
@@ -98,11 +103,23 @@ def rounds_needed(round: Round) -> int:
 
 def order(round: Round, rounds: int | None = None) -> Order:
     """The order of the round repeated, over as many rounds as are needed to see all of it."""
-    return _Builder(round, rounds or rounds_needed(round)).build()
+    rounds = rounds or rounds_needed(round)
+    found = _Builder(round, rounds).build()
+    while round.waits_ahead:
+        # What comes before a rebind further down is known a pass later; clocks only grow, so this ends.
+        again = _Builder(round, rounds, found.moments).build()
+        if again.moments == found.moments:
+            break
+        found = again
+    return found
 
 
 class _Builder:
-    def __init__(self, round: Round, rounds: int):
+    def __init__(
+        self, round: Round, rounds: int, foreseen: Sequence[Mapping[int, Moment]] | None = None
+    ):
+        self.foreseen = foreseen or ({},) * rounds
+        """Of each round, what a pass before this one knew of its moments."""
         self.round = round
         self.rounds = rounds
         self.coordinates = _coordinates(round)
@@ -159,13 +176,13 @@ class _Builder:
         return self.numbers.get((capture, stream), stream)
 
     def edge(self, number: int, place: int, edge: Edge) -> None:
-        source = self.source(number, edge)
+        source = self.source(number, place, edge)
         target = self.coordinate(edge.capture, edge.target)
         self.pending[target].append((source, place))
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
 
-    def source(self, number: int, edge: Edge) -> Moment | None:
+    def source(self, number: int, place: int, edge: Edge) -> Moment | None:
         source = edge.source
         if source.kind == "elsewhere":
             past = number - source.rounds_back
@@ -179,6 +196,8 @@ class _Builder:
             return newest
         item = self.round.places[source.kind, source.number]
         back = number - source.rounds_back
+        if back == number and item > place:
+            return self.foreseen[number].get(item)
         return self.moments[back].get(item) if back >= 0 else None
 
     def moment(self, number: int, place: int, coordinate: int) -> None:

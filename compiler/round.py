@@ -244,6 +244,24 @@ class Round:
             return self.phases[source.number].stream
         return self.captures[source.number].stream
 
+    def from_outside(self, edge: Edge) -> bool:
+        """Whether an edge within a capture waits for a phase that is no part of it: a rebind."""
+        source = edge.source
+        return source.kind == "phase" and self.phases[source.number].capture != edge.capture
+
+    def rebound_later(self, place: int) -> Phase | None:
+        """The phase that an edge waits for although it is issued further down: a rebind."""
+        edge = self.items[place]
+        if not isinstance(edge, Edge) or edge.source.kind != "phase" or edge.source.rounds_back:
+            return None
+        later = self.places["phase", edge.source.number] > place
+        return self.phases[edge.source.number] if later else None
+
+    @cached_property
+    def waits_ahead(self) -> tuple[int, ...]:
+        """The places of edges that wait for what is issued further down."""
+        return tuple(n for n in range(len(self.items)) if self.rebound_later(n) is not None)
+
     def stream_name(self, stream: int) -> str:
         return self.streams[stream].name
 

@@ -5,7 +5,7 @@ few coordinates: each stream, the host, and the newest record of each point that
 `prev`. At the beginning of a round a coordinate stands for all that has ended on it by then, so a set
 of coordinates says what an item comes after; at the end, each says which of them, and which items of
 this round, it comes after in turn. Sets are whole numbers, a bit a member: one pass over the items
-gives all of it.
+gives all of it, and a few where a graph waits for a rebind further down.
 """
 
 from __future__ import annotations
@@ -72,11 +72,20 @@ class Summary:
 
 def summary(round: Round, coordinates: Coordinates) -> Summary:
     """One pass over the round: linear in items, with sets as whole numbers."""
-    return _Pass(round, coordinates).summary()
+    foreseen: dict[int, int] = {}
+    while True:
+        one = _Pass(round, coordinates, foreseen)
+        found = one.summary()
+        if not round.waits_ahead or one.known == foreseen:
+            return found
+        foreseen = (
+            one.known
+        )  # of a rebind further down, it takes another pass to know what is before it
 
 
 class _Pass:
-    def __init__(self, round: Round, coordinates: Coordinates):
+    def __init__(self, round: Round, coordinates: Coordinates, foreseen: dict[int, int]):
+        self.foreseen = foreseen
         self.round = round
         self.coordinates = coordinates
         self.tails: dict[tuple[int | None, int], int] = {
@@ -174,7 +183,7 @@ class _Pass:
             slot = (*_point(self.round, source), source.rounds_back)
             return 1 << self.coordinates.slots[slot]
         place = self.round.places[source.kind, source.number]
-        return self.known[place] | self.own(place)
+        return self.known.get(place, self.foreseen.get(place, 0)) | self.own(place)
 
     def own(self, place: int) -> int:
         return 1 << (self.coordinates.count + place)

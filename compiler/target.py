@@ -35,6 +35,8 @@ class Streams(Record):
     """Whether the priority of a stream changes anything."""
     collectives_beside: bool = True
     """Whether the device holds two collectives at once, in whatever order its ranks begin them."""
+    queued: bool = False
+    """Whether the framework queues what the host issues: a raw launch goes around that."""
 
 
 class Events(Record):

@@ -33,7 +33,7 @@ CODES = {
     "PL118": "A call does not fit its module: a formal is not given, not there, or of another sort.",
     "PL402": "A stream waits for itself, by one name; it always goes on in order.",
     "PL403": "A launch that nothing awaits.",
-    "PL503": "An edge crosses the brace of a capture, or blocks the host inside one.",
+    "PL503": "An edge crosses the brace of a capture.",
     "PL504": "A phase in a capture is on a stream that the capture does not fork.",
     "PL505": "A capture, a launch or an end of a stage stands where none can.",
     "PL601": "A size, an index or a region does not fit: zero, negative, or outside the shape.",

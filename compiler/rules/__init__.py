@@ -58,10 +58,14 @@ class Family(Record):
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
     races: tuple[str, ...] = ()
     """Names of modules that say what `race` finds in memory that the text does not name."""
+    notes: tuple[str, ...] = ()
+    """Names of modules that look through a sound pipeline, variants and all: `check(orders)`."""
+    written: tuple[str, ...] = ()
+    """The same, of notes that are about a pipeline as it is written, with nothing set from outside."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.each, *self.across, *self.races)
+        return (*self.each, *self.across, *self.races, *self.notes, *self.written)
 
 
 RANKS = Family(
@@ -81,11 +85,48 @@ POOLS = Family(
     across=("capacities_differ",),
     races=("communicator", "graph_memory"),
 )
-CAPTURES = Family(lambda round: round.captures, each=("dead_output",))
+CAPTURES = Family(
+    lambda round: round.captures, each=("dead_output", "raw_in_capture", "shared_into_capture")
+)
 WIDTHS = Family(
     lambda round: round.sizes, each=("rows_differ", "not_divided", "over_largest", "undefined_rows")
 )
-FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
+QUEUE = Family(
+    lambda round: any("raw" in phase.attributes for phase in round.phases),
+    each=("raw_not_drained",),
+)
+AHEAD = Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late"))
+LAUNCHES = Family(
+    lambda round: any(phase.launched for phase in round.phases),
+    each=("before_await",),
+)
+EARLIER = Family(
+    lambda round: any(edge.source.rounds_back for edge in round.edges),
+    across=("moving_point",),
+)
+EAGER = Family(
+    lambda round: any(one.braces is not None and one.capture is None for one in round.phases),
+    written=("never_captured",),
+)
+SILENT = Family(
+    lambda round: any(
+        not any(access.writes for access in phase.accesses)
+        for phase in round.phases
+        if phase.stream
+    ),
+    notes=("writes_nothing",),
+)
+FAMILIES = (EAGER, SILENT, EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+
+
+def notes(rounds: Iterable[Round], written: bool) -> Iterator[ModuleType]:
+    """Modules that may have a note on those rounds; on what is written only where that is all there is."""
+    rounds = list(rounds)
+    yield from NOTES
+    for family in FAMILIES:
+        names = (*family.notes, *(family.written if written else ()))
+        if names and any(map(family.concerns, rounds)):
+            yield from modules(names)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:

@@ -46,7 +46,15 @@ MOST_PARTS = 256
 def check(round: Round, found: Order) -> list[Diagnostic]:
     diagnostics = []
     written: dict[int, dict[tuple[Axis, ...] | None, None]] = {}
-    for phase in (item for item in round.items if isinstance(item, Phase)):
+    for place, item in enumerate(round.items):
+        phase = item if isinstance(item, Phase) else None
+        if phase is None and (phase := round.rebound_later(place)) is None:
+            continue
+        if phase is not item:  # waited for here, so what it writes is written
+            for access in phase.accesses:
+                if access.writes and round.buffers[access.buffer].task:
+                    written.setdefault(access.buffer, {})[access.region] = None
+            continue
         for access in phase.accesses:
             buffer = round.buffers[access.buffer]
             if not access.reads or access.rounds_back or buffer.carried or buffer.scratch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from plait.compiler.conflicts import Touch, regions_meet, touches, vouched
@@ -11,6 +11,7 @@ from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.summary import Summary, coordinates_of, summary
 from plait.dsl.diagnostic import Diagnostic, Fix, Label
+from plait.dsl.span import Span
 
 RULE = Rule(
     code="PL203",
@@ -28,9 +29,10 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[2] carried
+  buffer y : i64[2]
   phase change on main { updates x[bs - 1] }
   fork side from change
-  phase look on side { reads x[2 - bs] }
+  phase look on side { reads x[2 - bs]  writes y }
   join prev look into host
 }
 """,
@@ -41,9 +43,10 @@ pipeline p {
   stream main
   stream side
   buffer x : i64[2] carried
+  buffer y : i64[2]
   phase change on main { updates x[bs - 1] }
   fork side from change
-  phase look on side { reads x[2 - bs] }
+  phase look on side { reads x[2 - bs]  writes y }
   join side into main
 }
 """,
@@ -72,13 +75,27 @@ def check(orders: list[Order]) -> list[Diagnostic]:
         return []
     coordinates = coordinates_of(order.round for order in different)
     parts = [_part(order, summary(order.round, coordinates)) for order in different]
+    where = homes(part.round for part in parts)
     found: dict[tuple, Diagnostic] = {}
     for first in parts:
         for name, earlier, later, last, way in _races(first, parts):
             key = (earlier.access.span, later.access.span, name)
             if key not in found and len(found) < MOST:
-                found[key] = _diagnostic(first, earlier, last, later, way, name)
+                found[key] = _diagnostic(first, earlier, last, later, way, name, where)
     return list(found.values())
+
+
+def homes(rounds: Iterable[Round]) -> dict[str, dict[str, Span]]:
+    """The streams that a point is on, over all routes, by its name."""
+    found: dict[str, dict[str, Span]] = {}
+    for round in rounds:
+        for phase in round.phases:
+            name, stream = phase.name, phase.stream
+            if phase.capture is not None:  # seen from outside it is its graph
+                name = round.captures[phase.capture].name
+                stream = round.captures[phase.capture].stream
+            found.setdefault(name, {}).setdefault(round.stream_name(stream), phase.span)
+    return found
 
 
 def _part(order: Order, found: Summary) -> _Part:
@@ -150,7 +167,13 @@ def _meet(round: Round, earlier: Touch, later: Touch, distance: int, copies: int
 
 
 def _diagnostic(
-    first: _Part, earlier: Touch, last: _Part, later: Touch, way: _Way, buffer: str
+    first: _Part,
+    earlier: Touch,
+    last: _Part,
+    later: Touch,
+    way: _Way,
+    buffer: str,
+    where: dict[str, dict[str, Span]],
 ) -> Diagnostic:
     one, other = earlier.phase, later.phase
     streams = first.round.stream_name(one.stream), last.round.stream_name(other.stream)
@@ -159,8 +182,15 @@ def _diagnostic(
     prev = f"prev {rounds} " if rounds > 1 else "prev "
     into = "host" if later.from_issue else streams[1]
     edge = f"join {prev}{one.name} into {into}"
-    ago = "the round before" if rounds == 1 else f"{rounds} rounds before"
+    moves = " or on ".join(where.get(one.name, ()))
     or_copies = "" if later.hidden else ", or give the buffer `copies`"
+    help = f"write the edge on every route{or_copies}"
+    if " or " in moves:
+        help = (
+            f"`{one.name}` is on {moves}, by route, so no `prev {one.name}` waits for all of it:"
+            " keep it on one stream, or wait for a point after it that is on one"
+        )
+    ago = "the round before" if rounds == 1 else f"{rounds} rounds before"
     return Diagnostic(
         RULE.code,
         f"`{other.name}` on {streams[1]} and `{one.name}` on {streams[0]} of {ago} have no order"
@@ -175,6 +205,8 @@ def _diagnostic(
             ("routes", "; then ".join(routes)),
             ("missing edge", edge),
         ),
-        help=f"write the edge on every route{or_copies}",
-        fix=Fix(f"before line {later.phase.statement.line}, write: {edge}"),
+        help=help,
+        fix=None
+        if " or " in moves
+        else Fix(f"before line {later.phase.statement.line}, write: {edge}"),
     )

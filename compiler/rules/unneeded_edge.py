@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order, rounds_needed
-from plait.compiler.round import Edge, Round
+from plait.compiler.round import HOST, Edge, Round
 from plait.compiler.rules import never_comes_back, switch
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic
@@ -25,7 +25,8 @@ Without the edge every two accesses that meet keep their order, in every variant
 branch still comes back. It orders work that could run side by side, and may cost a wait a round. Remove
 it, or, if it is there for something that no declaration shows, such as keeping the host from running
 ahead, say so: `# allow PL901: REASON` on its line or the one above. Edges inside a capture make up its
-structure and are never noted. In very large rounds some edges are not judged.""",
+structure and are never noted, nor are waits of the host where a phase is `raw`. In very large rounds
+some edges are not judged.""",
     bad="""\
 spec 1
 pipeline p {
@@ -87,8 +88,10 @@ def _statements(rounds: list[Round]) -> set[Span]:
     apart: set[Span] = set()
     structure: set[Span] = set()
     for round in rounds:
+        raw = any("raw" in phase.attributes for phase in round.phases)
         for edge in round.edges:
-            if edge.capture is not None or edge.word in ("launch", "await"):
+            drains = edge.target == HOST and raw
+            if edge.capture is not None or edge.word in ("launch", "await") or drains:
                 structure.add(edge.span)
             elif edge.target != round.origin(edge.source):
                 apart.add(edge.span)

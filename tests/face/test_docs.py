@@ -105,7 +105,7 @@ def test_the_target_of_the_page_loads(root: Path, tmp_path, findings) -> None:
     path.write_text(text)
     target = load_target(str(path))
     assert (target.name, target.device, target.streams.pool) == ("mine", "npu", 16)
-    spec = 'pipeline p { flag two = env("OUR_TWO_STREAMS", true) stream a phase go on a { } }'
+    spec = 'pipeline p { flag two = env("OUR_TWO_STREAMS", true) stream a phase go on host { } }'
     assert findings(spec, target=str(path)) == []
 
 

@@ -1,0 +1,206 @@
+"""What a capture may hold, and what it may wait for, beyond the examples of the rules."""
+
+from __future__ import annotations
+
+REBOUND = """\
+spec 1
+pipeline p {{
+  stream main
+  stream side
+  stream upd : update
+  buffer lens : i64[4] task
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  fork upd from prev last
+  phase rebind on upd {{ writes lens }}
+{lines}
+}}
+"""
+
+
+def said(found) -> list[tuple[str, int, str]]:
+    return [(one.code, one.span.line, one.message) for one in found]
+
+
+def test_all_that_a_capture_cannot_hold_is_said_at_once(findings) -> None:
+    """A phase of the host, one that blocks it and a wait of the host, each with a cure of its own."""
+    found = findings("""\
+spec 1
+pipeline p {
+  stream main
+  buffer a : i64[4]
+  buffer b : i64[4]
+  capture g on main rows 4 {
+    phase make on main { writes a }
+    phase look on host { }
+    phase count on main host_sync { writes b }
+    join main into host
+  }
+}
+""")
+    assert said(found) == [
+        ("PL501", 8, "`look` runs on the host, so the capture `g` cannot hold it"),
+        ("PL501", 9, "`count` blocks the host, so the capture `g` cannot hold it"),
+        ("PL501", 10, "`join main into host` waits on the host, so the capture `g` cannot hold it"),
+    ]
+    assert len({one.help for one in found}) == 3
+
+
+def test_what_a_graph_cannot_hold_may_run_without_one(findings) -> None:
+    """On the eager route the same phases are no fault; the route with a graph is named by its capture."""
+    text = """\
+spec 1
+pipeline p {
+  param graphs = true
+  stream main
+  buffer a : i64[4] carried
+  capture g on main rows 4 when graphs {
+    phase make on main raw { updates a }
+  }
+}
+"""
+    assert [one.code for one in findings(text)] == ["PL506"]
+    assert findings(text, settings={"graphs": False}) == []
+
+
+def test_a_branch_of_a_capture_begins_at_what_is_in_it(findings) -> None:
+    """A fork from a stream that is not captured captures nothing; it is said once."""
+    found = findings("""\
+spec 1
+pipeline p {
+  stream main
+  stream side
+  stream third
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  capture g on main rows 4 {
+    fork side from third
+    phase first on side { updates y }
+    phase second on main { updates x }
+    join side into main
+  }
+}
+""")
+    assert said(found) == [
+        ("PL504", 9, "the edge begins at third, which the capture does not fork")
+    ]
+
+
+def test_a_rebind_brings_no_stream_into_a_graph(findings) -> None:
+    """The wait for work outside is no fork, even of a stream that only writes."""
+    lines = """\
+  capture last on main rows 4 {
+    join rebind into side
+    phase attention on side { reads lens  updates x }
+    join side into main
+  }"""
+    found = findings(REBOUND.format(lines=lines), target="ascend910c")
+    assert said(found) == [("PL504", 13, "`attention` is on side, which the capture does not fork")]
+
+
+def test_a_second_wait_that_the_first_implies_takes_no_record(findings) -> None:
+    """On one stream, and for a later graph of it, nothing is waited for twice."""
+    lines = """\
+  capture g on main rows 4 {
+    join rebind into main
+    phase first on main { reads lens  updates x }
+    join rebind into main
+    phase second on main { reads lens  updates x }
+  }
+  capture last on main rows 4 {
+    join rebind into main
+    phase third on main { reads lens  updates y }
+  }"""
+    assert findings(REBOUND.format(lines=lines), target="ascend910c") == []
+
+
+def test_a_record_may_be_shared_where_the_target_says_so(findings) -> None:
+    """What is refused on one target is right on another."""
+    lines = """\
+  capture last on main rows 4 {
+    fork side from main
+    join rebind into main
+    phase first on main { reads lens  updates x }
+    join rebind into side
+    phase second on side { reads lens  updates y }
+    join side into main
+  }"""
+    text = REBOUND.format(lines=lines)
+    assert [one.code for one in findings(text, target="ascend910c")] == ["PL509"]
+    assert findings(text, target="cuda") == []
+
+
+AHEAD = """\
+spec 1
+pipeline p {{
+  guard graphs
+  stream main
+  stream upd : update
+  buffer lens_host : i64[4] on host copies 2
+  buffer lens : i64[4] task
+  buffer x : i64[4] carried
+  capture g on main rows 4 {when}{{
+    join rebind into main
+    phase attention on main {{ reads lens  updates x }}
+  }}
+{lines}
+  phase rebind on upd {{ reads lens_host  writes lens }}
+}}
+"""
+
+
+def test_a_graph_may_wait_for_a_rebind_further_down(findings, compiled) -> None:
+    """Where the rebind is free to run it is written in time, and the wait is the graph's own."""
+    lines = "  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    lines += "\n  join prev rebind into host"
+    text = AHEAD.format(when="", lines=lines)
+    assert findings(text, target="ascend910c") == []
+    (capture,) = compiled(text, target="ascend910c").captures
+    assert [one.op for one in capture.program] == ["external", "run"]
+
+
+def test_a_circle_through_the_host_is_shown_step_by_step(findings) -> None:
+    """The host waits for the graph before it issues what the graph waits for, on either route."""
+    lines = (
+        "  join g into host\n  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    )
+    (found,) = [
+        one
+        for one in findings(AHEAD.format(when="", lines=lines), target="ascend910c")
+        if one.code == "PL405"
+    ]
+    assert found.message == "`join rebind into main` waits for `rebind`, which waits for it"
+    assert found.witness == (
+        "`attention` waits for `rebind` (line 10)",
+        "`rebind` runs once the host has issued it",
+        "the host comes to `rebind` after `lengths`",
+        "the host comes to `lengths` after `join g into host`",
+        "`join g into host` waits for `g` (line 13)",
+        "`g` ends after `attention`",
+    )
+
+
+def test_without_a_graph_nothing_waits_for_what_comes_later(findings) -> None:
+    """The route on which the capture is eager is named; with the rebind above it both are right."""
+    lines = "  phase lengths on host { writes lens_host }\n  fork upd from prev g"
+    text = AHEAD.format(when="when graphs ", lines=lines)
+    (found,) = [one for one in findings(text, target="ascend910c") if one.code == "PL510"]
+    assert found.message == (
+        "`rebind` is issued below `join rebind into main`, "
+        "and without a graph nothing waits for that at graphs = false"
+    )
+
+
+def test_only_a_rebind_may_stand_below_what_waits_for_it(findings) -> None:
+    """Another phase further down crosses the brace, and one of the same capture is no rebind."""
+    text = AHEAD.format(when="", lines="").replace("lens : i64[4] task", "lens : i64[4] static")
+    assert [one.code for one in findings(text)] == ["PL503"]
+    text = AHEAD.format(when="", lines="").replace("join rebind", "join attention")
+    assert [one.code for one in findings(text)] == ["PL503"]
+
+
+def test_a_rebind_further_down_must_still_wait_for_the_last_replay(findings) -> None:
+    """The next value is not put in place of one that the replay before still reads."""
+    text = AHEAD.format(when="", lines="  phase lengths on host { writes lens_host }")
+    found = findings(text, target="ascend910c")
+    assert "before line 14, write: fork upd from prev g" in [one.fix.title for one in found]
