@@ -26,6 +26,7 @@ from plait.compiler.rules import (
     unneeded_edge,
 )
 from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
 from plait.dsl.codes import CODES
 from plait.dsl.record import Record
 
@@ -56,13 +57,20 @@ class Family(Record):
     """Names of modules that judge a round by itself: `check(round, order, target)`."""
     across: tuple[str, ...] = ()
     """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
+    on: Callable[[Target], object] = lambda target: True
+    """What a target has that they are about."""
 
 
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(lambda round: round.pools or any(one.collective for one in round.phases))
 CAPTURES = Family(lambda round: round.captures)
 WIDTHS = Family(lambda round: round.sizes)
-FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
+BUDGETS = Family(
+    lambda round: round.captures,
+    across=("graph_streams", "graph_tasks", "graph_memory", "streams_quota"),
+    on=lambda target: target.limits_graphs,
+)
+FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS, BUDGETS)
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:
