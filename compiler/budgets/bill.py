@@ -47,12 +47,37 @@ class Bill:
     rounds: tuple[Round, ...]
     """Every route."""
     graphs: tuple[Graph, ...]
+    """Those of the routes, perhaps among others."""
     used: tuple[frozenset[int], ...]
     """The graphs that each route replays."""
 
     @property
     def name(self) -> str:
         return self.rounds[0].name
+
+    @cached_property
+    def replayed(self) -> list[Graph]:
+        """The graphs that some route replays."""
+        return [self.graphs[number] for number in sorted(frozenset().union(*self.used))]
+
+    @property
+    def room(self) -> int | None:
+        """Streams that graphs may take, of the device and of a share of it; None: no limit is known."""
+        streams, reserve = self.target.streams, self.target.graphs.reserve
+        limits = []
+        if streams.budget is not None:
+            limits.append(max(streams.budget - streams.taken - reserve, 0))
+        if streams.quota is not None:
+            limits.append(max(streams.quota - streams.taken, 0))
+        return min(limits, default=None)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the graphs stay within every limit that buckets count in."""
+        most, room = self.target.graphs.memory_mib, self.room
+        return (room is None or self.streams() <= room) and (
+            most is None or self.memory <= most << 20
+        )
 
     def streams(self, kept: Callable[[Round], bool] = lambda _: True) -> int:
         """Streams of the graphs that some rounds replay; of all rounds, if none is left out."""
@@ -125,13 +150,13 @@ class Bill:
 
     @cached_property
     def inputs(self) -> int:
-        return sum(graph.inputs for graph in self.graphs)
+        return sum(graph.inputs for graph in self.replayed)
 
     @cached_property
     def pools(self) -> dict[str, int]:
         """Bytes of every pool: those of its largest graph, as its graphs share it."""
         found: dict[str, int] = {}
-        for graph in self.graphs:
+        for graph in self.replayed:
             found[graph.pool] = max(found.get(graph.pool, 0), graph.results)
         return found
 
@@ -143,7 +168,7 @@ class Bill:
     @cached_property
     def opaque(self) -> tuple[str, ...]:
         """Buffers of graphs whose size is not known, and which no sum here has."""
-        return tuple(dict.fromkeys(name for graph in self.graphs for name in graph.opaque))
+        return tuple(dict.fromkeys(name for graph in self.replayed for name in graph.opaque))
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
@@ -164,7 +189,7 @@ class Bill:
         """One for every capture, in the order of the text."""
         varying = self._varying()
         captures: dict[str, list[Graph]] = {}
-        for graph in self.graphs:
+        for graph in self.replayed:
             captures.setdefault(graph.name, []).append(graph)
         return [
             Row(
@@ -199,21 +224,29 @@ class Bill:
         return {name: tuple(asked) for name, asked in found.items()}
 
 
+class Prices:
+    """Graphs as they are met, each once."""
+
+    def __init__(self, target: Target):
+        self.costs = target.graphs
+        self.graphs: list[Graph] = []
+        self.known: dict[Hashable, int] = {}
+
+    def graphs_in(self, round: Round) -> frozenset[int]:
+        numbers = []
+        for key, graph in graphs_of(round, self.costs):
+            number = self.known.setdefault(key, len(self.graphs))
+            if number == len(self.graphs):
+                self.graphs.append(graph)
+            numbers.append(number)
+        return frozenset(numbers)
+
+
 def bill_of(rounds: Iterable[Round], target: Target) -> Bill:
     """The bill of a pipeline's routes, of which there is one at least."""
-    known: dict[Hashable, int] = {}
-    graphs: list[Graph] = []
-    used: list[frozenset[int]] = []
-    rounds = tuple(rounds)
-    for round in rounds:
-        numbers = set()
-        for key, graph in graphs_of(round, target.graphs):
-            if key not in known:
-                known[key] = len(graphs)
-                graphs.append(graph)
-            numbers.add(known[key])
-        used.append(frozenset(numbers))
-    return Bill(target, rounds, tuple(graphs), tuple(used))
+    prices, rounds = Prices(target), tuple(rounds)
+    used = tuple(prices.graphs_in(round) for round in rounds)
+    return Bill(target, rounds, tuple(prices.graphs), used)
 
 
 def takes_at_most(rounds: Iterable[Round], costs: Graphs) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from plait.compiler.budgets.bill import Bill, Row
 from plait.compiler.budgets.drop import Drop, cheapest, dearest_stream
+from plait.compiler.budgets.graphs import in_words
 from plait.dsl.diagnostic import Diagnostic, Label
 
 FEW = 8
@@ -57,6 +58,17 @@ def cost(row: Row, bill: Bill) -> str:
     told = f" ({'; '.join(what)})" if what else ""
     each = parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
     return f"{row.streams:,}: {exact}{each} x {graphs}{told}"
+
+
+def exceeded(bill: Bill) -> str:
+    """Every limit that buckets count in and that the bill is over."""
+    found = []
+    if bill.room is not None and bill.streams() > bill.room:
+        found.append(f"{bill.streams():,} streams, and {bill.room:,} are left for graphs")
+    most = bill.target.graphs.memory_mib
+    if most is not None and bill.memory > most << 20:
+        found.append(f"{in_words(bill.memory)} in graphs, and {in_words(most << 20)} may be taken")
+    return "; ".join(found)
 
 
 def _help(bill: Bill, room: int) -> str:
