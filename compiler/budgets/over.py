@@ -30,7 +30,7 @@ def too_many(code: str, bill: Bill, room: int, whose: str, left: str) -> Diagnos
     facts.append(("left for graphs", left))
     return Diagnostic(
         code,
-        f"the graphs of {bill.name} take {graphs:,} streams; {whose} has {room:,} for them",
+        f"the graphs of {bill.name} take {streams(graphs)}; {whose} has {room:,} for them",
         spans[dear[0].name],
         label=f"{dear[0].streams:,} of them",
         labels=tuple(
@@ -64,11 +64,15 @@ def exceeded(bill: Bill) -> str:
     """Every limit that buckets count in and that the bill is over."""
     found = []
     if bill.room is not None and bill.streams() > bill.room:
-        found.append(f"{bill.streams():,} streams, and {bill.room:,} are left for graphs")
+        found.append(f"{streams(bill.streams())}, where graphs have {bill.room:,}")
     most = bill.target.graphs.memory_mib
     if most is not None and bill.memory > most << 20:
-        found.append(f"{in_words(bill.memory)} in graphs, and {in_words(most << 20)} may be taken")
+        found.append(f"{in_words(bill.memory)}, where graphs have {in_words(most << 20)}")
     return "; ".join(found)
+
+
+def streams(count: int) -> str:
+    return f"{count:,} stream{'s' * (count != 1)}"
 
 
 def _help(bill: Bill, room: int) -> str:

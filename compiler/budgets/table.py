@@ -18,11 +18,13 @@ WIDTH = 110
 def show(bill: Bill, file: TextIO) -> None:
     """Writes the bill: what each capture takes, then each limit with what is used of it."""
     console = Console(file=file, highlight=False, width=WIDTH if not file.isatty() else None)
-    console.print(f"bill of {bill.name} on {bill.target.name}\n", markup=False)
-    if bill.rows:
-        console.print(_captures(bill))
-        console.print()
-    console.print(_limits(bill))
+    with console.capture() as written:
+        console.print(f"bill of {bill.name} on {bill.target.name}\n", markup=False)
+        if bill.rows:
+            console.print(_captures(bill))
+            console.print()
+        console.print(_limits(bill))
+    file.write("".join(f"{line.rstrip()}\n" for line in written.get().splitlines()))
 
 
 def _captures(bill: Bill) -> Table:
