@@ -17,6 +17,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
     orders: dict[tuple, Order] = {}
     seen: set[tuple] = set()
     judged: set[tuple] = set()
+    here = [one for one in rules.FAMILIES if one.on(target)]
     result = []
     for round in rounds:
         structure = round.structure
@@ -28,7 +29,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         modules = rules.OF_SIZES if meeting in judged else rules.MODULES
         judged.add(meeting)
         findings = [finding for module in modules for finding in module.check(round, found)]
-        families = [one for one in rules.FAMILIES if one.each and one.concerns(round)]
+        families = [one for one in here if one.each and one.concerns(round)]
         late = [module for one in families for module in rules.modules(one.each)]
         for module in (too_many_streams, *late):
             findings += module.check(round, found, target)
@@ -39,7 +40,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
                 report.add(diagnostic)
     if not report.errors:
         across = [found for rule in rules.ACROSS for found in rule.check(result)]
-        families = [one for one in rules.FAMILIES if any(map(one.concerns, rounds))]
+        families = [one for one in here if any(map(one.concerns, rounds))]
         late = [module for one in families for module in rules.modules(one.across)]
         across += [found for rule in late for found in rule.check(result, target)]
         report.diagnostics += attached(across)

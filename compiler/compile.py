@@ -47,6 +47,8 @@ class Asked:
     """How the server is launched that the spec is held against."""
     capture: bool = True
     """False: every capture takes its eager route."""
+    budget: tuple[str, ...] = ()
+    """Limits in place of the target's: `streams=400`."""
     most_phases: int = MOST_PHASES
     """That may be unrolled, over all routes."""
 
@@ -109,7 +111,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
     for what keeps the text from being judged at all.
     """
     library = load_library(source)
-    file, target = library.file, load_target(asked.target)
+    file, target = library.file, target_of(asked)
     pipelines = list(file.pipelines)
     if asked.pipeline is not None or asked.variant is not None or not pipelines:
         pipelines = [choose_pipeline(file, asked.pipeline, asked.variant)]
@@ -180,12 +182,35 @@ def _digest(source: Source) -> Digest:
 
 def _prove(library: Library, asked: Asked) -> Proven:
     report = Report()
-    target = load_target(asked.target)
+    target = target_of(asked)
     pipeline = choose_pipeline(library.file, asked.pipeline, asked.variant)
     orders, environment = _findings(library, pipeline, asked, target, report)
     report.diagnostics += Allows(library.sources, meanings).mistakes
     report.stop_on_errors()
     return Proven(library.sources, target, orders, environment)
+
+
+def target_of(asked: Asked) -> Target:
+    """With the limits that were asked for. Raises TargetError."""
+    target = load_target(asked.target)
+    if asked.budget:
+        from plait.compiler.budgets.limits import limited
+
+        target = limited(target, asked.budget)
+    return target
+
+
+def expand(
+    library: Library, pipeline: syntax.Pipeline, asked: Asked, target: Target
+) -> list[Round]:
+    """Every route of a pipeline, not proven. Raises SpecError."""
+    report = Report()
+    settings = _settings(library.file, pipeline, asked, target)
+    rounds = elaborate(
+        pipeline, library, settings, report, capture=asked.capture, most_phases=asked.most_phases
+    )
+    report.stop_on_errors()
+    return rounds
 
 
 def _findings(

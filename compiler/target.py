@@ -29,6 +29,8 @@ class Streams(Record):
     """Streams that are distinct: one more than this is the first again."""
     budget: int | None = None
     """Streams that the device has, for all graphs and processes together. None: no limit is known."""
+    quota: int | None = None
+    """Streams that this process may have, where the device is shared. None: all of them."""
     taken: int = 0
     """Streams of the budget that the runtime takes before a schedule has any."""
     priorities: bool = False
@@ -65,6 +67,8 @@ class Graphs(Record):
     """Streams that it costs for every communicator it uses."""
     reserve: int = 0
     """Streams of the budget to leave free of graphs."""
+    memory_mib: int | None = None
+    """MiB that what graphs copy in and make may take. None: no limit is known."""
 
 
 class Exchange(Record):
@@ -106,6 +110,17 @@ class Target(Record):
     """Of its runtimes, and of its own `[[flags]]`."""
     sha256: str
     """Of every file read, in order."""
+
+    @property
+    def limits_graphs(self) -> bool:
+        """Whether it says how much graphs may take, of anything."""
+        limits = (
+            self.streams.budget,
+            self.streams.quota,
+            self.graphs.tasks,
+            self.graphs.memory_mib,
+        )
+        return any(limit is not None for limit in limits)
 
 
 TABLES: dict[str, type[Record]] = {

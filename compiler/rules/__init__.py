@@ -26,6 +26,7 @@ from plait.compiler.rules import (
     unneeded_edge,
 )
 from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
 from plait.dsl.codes import CODES
 from plait.dsl.record import Record
 
@@ -62,6 +63,8 @@ class Family(Record):
     """Names of modules that look through a sound pipeline, variants and all: `check(orders)`."""
     written: tuple[str, ...] = ()
     """The same, of notes that are about a pipeline as it is written, with nothing set from outside."""
+    on: Callable[[Target], object] = lambda target: True
+    """What a target has that they are about."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,7 +119,14 @@ SILENT = Family(
     ),
     notes=("writes_nothing",),
 )
-FAMILIES = (EAGER, SILENT, EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS)
+BUDGETS = Family(
+    lambda round: round.captures,
+    across=("graph_streams", "graph_tasks", "graph_bytes", "streams_quota"),
+    on=lambda target: target.limits_graphs,
+)
+FAMILIES = (
+    *(EAGER, SILENT, EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS, BUDGETS),
+)
 
 
 def notes(rounds: Iterable[Round], written: bool) -> Iterator[ModuleType]:

@@ -24,6 +24,7 @@ VERBS = {
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",
     "diff": "compare two schedules",
+    "buckets": "choose buckets for the sizes that were seen",
     "new": "write a spec to start from, and the program that runs it",
     "lsp": "speak to an editor",
 }

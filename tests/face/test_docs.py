@@ -120,7 +120,10 @@ PAGES = [
     "editors/README.md",
     "examples/README.md",
     "tests/specs/README.md",
-    *(f"docs/{name}.md" for name in ("language", "embedding", "targets", "architecture")),
+    *(
+        f"docs/{name}.md"
+        for name in ("language", "embedding", "targets", "budgets", "architecture")
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from plait.exit import Refused
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from plait.runtime.schedule import Schedule
 
 
-def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
+def add_spec_arguments(parser: argparse.ArgumentParser, *, bill: bool = False) -> None:
+    """With `bill`, `--budget` may stand by itself, and asks for the bill."""
     parser.add_argument(
         "--set",
         action="append",
@@ -32,6 +33,16 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", metavar="NAME", help="which pipeline, in a file of several")
     parser.add_argument(
         "--target", default="cpu", metavar="NAME", help="a target's name or .toml file; default cpu"
+    )
+    limit = "a limit in place of the target's: streams=400, tasks=64, memory=2GiB"
+    alone: dict[str, Any] = {"nargs": "?", "const": ""} if bill else {}
+    parser.add_argument(
+        "--budget",
+        action="append",
+        default=[],
+        metavar="NAME=LIMIT",
+        help=f"print the bill, perhaps with {limit}" if bill else limit,
+        **alone,
     )
     parser.add_argument(
         "--env",
@@ -58,6 +69,7 @@ def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
         target=options.target,
         recipe=_recipe(options.env) if options.env else None,
         capture=getattr(options, "capture", True),
+        budget=tuple(limit for limit in options.budget if limit),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
@@ -17,21 +18,26 @@ CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
 DESCRIPTION = (
     "Print the skeleton of a round: every fork, where it comes back, what it orders. "
+    "With --budget, print instead what its graphs take of the target, and of how much. "
     "Given a code such as PL201, print what the rule refuses and why."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="SPEC|CODE")
-    parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
-    add_spec_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print the skeleton or bill as JSON")
+    add_spec_arguments(parser, bill=True)
 
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
-        if options.json:
-            raise Refused("--json is for a round; the page of a rule is text")
+        if options.json or options.budget:
+            asked = "--json" if options.json else "--budget"
+            raise Refused(f"{asked} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
+        return FINE
+    if options.budget:
+        _bill(options)
         return FINE
     skeleton = _skeleton(options)
     if options.json:
@@ -44,6 +50,28 @@ def run(options: argparse.Namespace) -> int:
 
         print(skeleton_text(skeleton), end="")
     return FINE
+
+
+def _bill(options: argparse.Namespace) -> None:
+    from plait.compiler.budgets.asked import bill_asked
+    from plait.compiler.budgets.table import as_data, show
+    from plait.compiler.target import TargetError
+    from plait.dsl.diagnostic import SpecError
+
+    path, variant = split_variant(options.subject)
+    source = spec_source(path)
+    try:
+        bill = bill_asked(source, asked_for(options, variant))
+    except SpecError as error:
+        refuse(error.diagnostics)
+    except TargetError as error:
+        raise Refused(str(error)) from None
+    if options.json:
+        import json
+
+        print(json.dumps(as_data(bill), indent=2, ensure_ascii=False))
+    else:
+        show(bill, sys.stdout)
 
 
 def _skeleton(options: argparse.Namespace) -> Skeleton:

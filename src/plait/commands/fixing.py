@@ -29,16 +29,16 @@ def fixed(path: str, source: Source, asked: Asked, only_show: bool) -> Source:
     if only_show:
         show_difference(path, source.text, found.source.text)
     else:
-        _write(path, source.text, found.source.text)
+        rewrite(path, source.text, found.source.text, "--fix")
     said = f"{found.count} finding{'s' * (found.count != 1)} in {printable(path)}"
     print(f"would fix {said}" if only_show else f"fixed {said}", file=sys.stderr)
     return found.source
 
 
-def _write(path: str, before: str, after: str) -> None:
+def rewrite(path: str, before: str, after: str, asked: str) -> None:
     """Writes the file anew, with its own mode, byte order mark and place behind a link."""
     if not Path(path).exists():
-        raise Refused(f"{path}: --fix is for a file of yours, not for one that comes with Plait")
+        raise Refused(f"{path}: {asked} is for a file of yours, not for one that comes with Plait")
     real = os.path.realpath(path)
     with open(real, "r+b") as file:  # so that one that may not be written is refused
         data = file.read()

@@ -1,0 +1,1 @@
+"""The buckets of a dim, chosen for the sizes that were seen."""
