@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import lcm
 
 from plait.compiler.budgets.graphs import Graph, graphs_of
 from plait.compiler.round import Round
-from plait.compiler.target import Graphs, Target
+from plait.compiler.target import Target
 from plait.dsl.record import Record
 
 
@@ -247,18 +246,3 @@ def bill_of(rounds: Iterable[Round], target: Target) -> Bill:
     prices, rounds = Prices(target), tuple(rounds)
     used = tuple(prices.graphs_in(round) for round in rounds)
     return Bill(target, rounds, tuple(prices.graphs), used)
-
-
-def takes_at_most(rounds: Iterable[Round], costs: Graphs) -> int:
-    """Streams that the graphs of all routes cannot exceed: seen at once, without looking into them."""
-    total = 0
-    for round in rounds:
-        if round.captures:
-            each = (
-                costs.streams_each
-                + costs.streams_a_side * len(round.streams)
-                + costs.streams_a_communicator * len(round.groups)
-            )
-            instances = lcm(*(buffer.copies for buffer in round.buffers))
-            total += each * len(round.captures) * instances
-    return total

@@ -76,8 +76,11 @@ def streams(count: int) -> str:
 
 
 def _help(bill: Bill, room: int) -> str:
-    if drop := cheapest(bill, room):
-        return _dropped(drop)
+    if bill.smallest <= room:
+        drop = cheapest(bill, room)
+        dims = [f"`{dim}`" for dim, sizes in bill.sizes.items() if len(sizes) > 1]
+        fewer = f"list fewer buckets of {' and '.join(dims)}; `plait buckets` chooses them"
+        return _dropped(drop) if drop else f"{fewer}: the largest alone take {bill.smallest:,}"
     more = ""
     if stream := dearest_stream(bill):
         name, count = stream

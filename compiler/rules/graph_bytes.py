@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from plait.compiler.budgets.bill import bill_of
-from plait.compiler.budgets.graphs import in_words
 from plait.compiler.order import Order
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -43,6 +41,10 @@ opaque buffers are not known, and not counted. Share a pool, declare what need n
 def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     if target.graphs.memory_mib is None:
         return []
+    # Late: few targets say so, and loading costs start-up.
+    from plait.compiler.budgets.bill import bill_of
+    from plait.compiler.budgets.graphs import in_words
+
     most = target.graphs.memory_mib << 20
     bill = bill_of([one.round for one in orders], target)
     if bill.memory <= most:

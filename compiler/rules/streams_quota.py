@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from plait.compiler.budgets.bill import bill_of, takes_at_most
-from plait.compiler.budgets.over import too_many
+from plait.compiler.budgets.bound import takes_at_most
 from plait.compiler.order import Order
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -43,6 +42,10 @@ def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     room = max(streams.quota - streams.taken, 0)
     if takes_at_most(rounds, target.graphs) <= room:
         return []
+    # Late: most pipelines need neither, and loading costs start-up.
+    from plait.compiler.budgets.bill import bill_of
+    from plait.compiler.budgets.over import too_many
+
     bill = bill_of(rounds, target)
     if bill.streams() <= room:
         return []

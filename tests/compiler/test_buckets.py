@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from plait.compiler.buckets.histogram import HistogramError, read_histogram
 from plait.compiler.buckets.plan import NoPlan, Plan, planned
+from plait.compiler.buckets.trial import Trial
+from plait.compiler.budgets.asked import bill_asked
 from plait.compiler.compile import Asked
+from plait.compiler.target import load_target
+from plait.dsl import syntax
 from plait.dsl.diagnostic import SpecError
+from plait.dsl.library import load_library
 from plait.dsl.span import Source
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SEEN = {1: 100, 3: 500, 5: 50, 7: 20, 8: 1}
 
@@ -182,6 +193,23 @@ def test_a_list_is_changed_where_it_is_said(dim, after, asked, statement) -> Non
     assert (found.source.text == text) == ("settings" in asked)
     if "settings" not in asked:
         assert said in found.source.text
+
+
+@settings(max_examples=20)
+@given(st.sets(st.integers(1, 40), min_size=1, max_size=6))
+def test_a_bill_of_sizes_is_that_of_a_spec_with_them(chosen: set[int]) -> None:
+    """Buckets priced one by one take what they take together, shared graphs once."""
+    text = (EXAMPLES / "deepseek_v4.spec").read_text(encoding="utf-8")
+    source, asked = Source("v4.spec", text), Asked(target="ascend910c")
+    library = load_library(source)
+    (pipeline,) = library.file.pipelines
+    (dim,) = [node for node in pipeline.body if isinstance(node, syntax.Dim)]
+    trial = Trial(library, pipeline, dim, asked, load_target(asked.target))
+    apart = trial.bill(sorted(chosen))
+    other = Source("v4.spec", text.replace("[16, 21, 22, 32]", str(sorted(chosen))))
+    together = bill_asked(other, asked)
+    assert apart.rows == together.rows
+    assert (apart.streams(), apart.memory) == (together.streams(), together.memory)
 
 
 def test_a_dim_is_named_where_there_are_several() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plait.compiler.budgets.asked import bill_asked
-from plait.compiler.budgets.bill import Bill, takes_at_most
+from plait.compiler.budgets.bill import Bill
+from plait.compiler.budgets.bound import takes_at_most
 from plait.compiler.budgets.drop import cheapest
 from plait.compiler.budgets.limits import limited
 from plait.compiler.budgets.over import exceeded
@@ -155,6 +156,19 @@ def test_it_says_when_dropping_buckets_cannot_help(findings) -> None:
     assert found.help == (
         "dropping buckets cannot help: the largest alone takes 1,800; capture less, or more of it in "
         "one graph; with the work of `side` on the graphs' own streams they take 900 fewer"
+    )
+
+
+def test_it_says_when_one_dim_is_not_enough(findings) -> None:
+    """Each dim with its largest bucket alone would fit, and no shorter list of one of them does."""
+    text = pipeline("""\
+  dim bs in [1, 2]
+  dim n in [1, 2]
+  buffer a : i64[bs, n] carried
+  capture g on main rows bs { phase one on main { updates a } }""")
+    (found,) = findings(text, target=NPU, budget=("streams=35",))
+    assert found.help == (
+        "list fewer buckets of `bs` and `n`; `plait buckets` chooses them: the largest alone take 1"
     )
 
 

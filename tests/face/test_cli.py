@@ -404,6 +404,7 @@ def loaded_modules(root: Path, script: str) -> set[str]:
         (["check", "examples/eagle.spec"], {"lark"}),
         (["diff", "examples/eagle.spec", "examples/eagle.spec"], {"lark"}),
         (["explain", "examples/eagle.spec"], {"lark"}),
+        (["check", "examples/eagle.spec", "--target", "ascend910c"], {"lark"}),
         (["compile", "examples/eagle.spec", "--emit", "mermaid", "-o", os.devnull], {"lark"}),
         (
             ["compile", "examples/eagle.spec", "--emit", "python", "-o", os.devnull],

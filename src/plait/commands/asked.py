@@ -41,7 +41,7 @@ def add_spec_arguments(parser: argparse.ArgumentParser, *, bill: bool = False) -
         action="append",
         default=[],
         metavar="NAME=LIMIT",
-        help=f"print the bill, perhaps with {limit}" if bill else limit,
+        help=f"behind SPEC: print the bill, perhaps with {limit}" if bill else limit,
         **alone,
     )
     parser.add_argument(
