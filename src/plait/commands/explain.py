@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
-    from plait.compiler.explain import Skeleton
+    from plait.compiler.compile import Proven
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
@@ -23,43 +24,56 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="SPEC|CODE")
-    parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+    parser.add_argument(
+        "--ranks",
+        action="store_true",
+        help="print what ranks agree on, and the collectives of each route, busy and idle",
+    )
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
-        if options.json:
-            raise Refused("--json is for a round; the page of a rule is text")
+        if options.json or options.ranks:
+            option = "--json" if options.json else "--ranks"
+            raise Refused(f"{option} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
-    skeleton = _skeleton(options)
+    found = _proven(options)
+    if options.ranks:
+        from plait.compiler.ranks.view import ranks, ranks_text
+
+        _print(options, ranks([order.round for order in found.orders]), ranks_text)
+    else:
+        from plait.compiler.explain import skeleton, skeleton_text
+
+        _print(options, skeleton(found.widest), skeleton_text)
+    return FINE
+
+
+def _print(options: argparse.Namespace, view: Any, text: Callable[[Any], str]) -> None:
     if options.json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
+        print(json.dumps(asdict(view), indent=2, ensure_ascii=False))
     else:
-        from plait.compiler.explain import skeleton_text
-
-        print(skeleton_text(skeleton), end="")
-    return FINE
+        print(text(view), end="")
 
 
-def _skeleton(options: argparse.Namespace) -> Skeleton:
+def _proven(options: argparse.Namespace) -> Proven:
     from plait.compiler.compile import prove
-    from plait.compiler.explain import skeleton
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
     path, variant = split_variant(options.subject)
     try:
-        proven = prove(spec_source(path), asked_for(options, variant))
+        return prove(spec_source(path), asked_for(options, variant))
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
-    return skeleton(proven.widest)
 
 
 def _rule(code: str) -> str:
