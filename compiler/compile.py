@@ -47,7 +47,7 @@ class Asked:
     """How the server is launched that the spec is held against."""
     capture: bool = True
     """False: every capture takes its eager route."""
-    budget: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     """Limits in place of the target's: `streams=400`."""
     most_phases: int = MOST_PHASES
     """That may be unrolled, over all routes."""
@@ -193,10 +193,10 @@ def _prove(library: Library, asked: Asked) -> Proven:
 def target_of(asked: Asked) -> Target:
     """With the limits that were asked for. Raises TargetError."""
     target = load_target(asked.target)
-    if asked.budget:
+    if asked.limits:
         from plait.compiler.budgets.limits import limited
 
-        target = limited(target, asked.budget)
+        target = limited(target, asked.limits)
     return target
 
 

@@ -125,7 +125,7 @@ def found_in_example(findings) -> Callable[[Rule, int], list[Diagnostic]]:
             recipe = rule.recipes and read_recipe(Source("launch.sh", rule.recipes[number]))
         except SpecError as error:
             return error.diagnostics
-        asked = {"target": rule.target, "budget": rule.budget, "recipe": recipe}
+        asked = {"target": rule.target, "limits": rule.limits, "recipe": recipe}
         return findings((rule.bad, rule.mended)[number], **asked)
 
     return found

@@ -20,7 +20,7 @@ def limited(target: Target, said: Iterable[str]) -> Target:
         name, _, value = (part.strip() for part in words.partition("="))
         if name not in LIMITS:
             known = did_you_mean(name, LIMITS)
-            raise TargetError(f"--budget {words}: write it as streams=400; {known}")
+            raise TargetError(f"--limit {words}: write it as streams=400; {known}")
         size, number = SIZE.match(value), NUMBER.match(value)
         if name == "memory" and size:
             mib = int(size[1]) * (1024 if size[2] == "GiB" else 1)
@@ -30,5 +30,5 @@ def limited(target: Target, said: Iterable[str]) -> Target:
         elif name == "streams" and number:
             target = target.replace(streams=target.streams.replace(quota=int(value)))
         else:
-            raise TargetError(f"--budget {words}: write it as {name}={LIMITS[name]}")
+            raise TargetError(f"--limit {words}: write it as {name}={LIMITS[name]}")
     return target

@@ -28,13 +28,13 @@ RULE = Rule(
     why="""\
 Every graph has memory of its own for what is copied into it, and the graphs of a pool share memory
 for what they make, as much as the largest needs; a capture without `in` has a pool of its own. A
-target may say how much that is at most (`graphs.memory_mib`, or `--budget memory=2GiB`). Sizes of
+target may say how much that is at most (`graphs.memory_mib`, or `--limit memory=2GiB`). Sizes of
 opaque buffers are not known, and not counted. Share a pool, declare what need not be copied
 `static`, or drop the largest bucket.""",
     bad=_ROUND.format(buckets="[1, 2, 8]"),
     mended=_ROUND.format(buckets="[1, 2, 4]"),
     target="ascend910c",
-    budget=("memory=12MiB",),
+    limits=("memory=12MiB",),
 )
 
 

@@ -30,12 +30,12 @@ RULE = Rule(
     title="a round rebinds more captured tasks than the target can have under way",
     why="""\
 A captured phase that reads a `task` buffer is a task whose parameters are rebound before its graph
-is replayed. A target has so many such updates under way at once (`graphs.tasks`, or `--budget
+is replayed. A target has so many such updates under way at once (`graphs.tasks`, or `--limit
 tasks=64`). Read what changes from device memory, or take fewer layers into graphs.""",
     bad=_ROUND.format(phases="\n".join(_ONE.format(n=n) for n in range(3))),
     mended=_ROUND.format(phases="\n".join(_ONE.format(n=n) for n in range(2))),
     target="ascend910c",
-    budget=("tasks=2",),
+    limits=("tasks=2",),
 )
 
 

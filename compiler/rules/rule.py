@@ -21,8 +21,8 @@ class Rule(Record):
     """What both are compiled for."""
     recipes: tuple[str, str] | None = None
     """The launch recipes that they are held against, where the rule is about one."""
-    budget: tuple[str, ...] = ()
-    """Limits that both are held to in place of the target's, as `--budget` takes them."""
+    limits: tuple[str, ...] = ()
+    """Limits that both are held to in place of the target's, as `--limit` takes them."""
 
     @property
     def severity(self) -> Severity:
@@ -43,7 +43,7 @@ class Rule(Record):
     def examples(self) -> list[tuple[str, str]]:
         """Each with its title: what is refused, or noted, and what is right."""
         on = "" if self.target == "cpu" else f" on {self.target}"
-        on += "".join(f" with `--budget {limit}`" for limit in self.budget)
+        on += "".join(f" with `--limit {limit}`" for limit in self.limits)
         shown = []
         titles = (self.verdict, "right")
         for number, (title, spec) in enumerate(zip(titles, (self.bad, self.mended), strict=True)):

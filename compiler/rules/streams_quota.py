@@ -25,12 +25,12 @@ RULE = Rule(
     title="the graphs of a pipeline take more streams than their share of the device",
     why="""\
 A container may have only a part of a device, and of its streams: `streams.quota` of a target of
-yours, or `--budget streams=400`. What the runtime takes by itself counts, and nothing is kept free
+yours, or `--limit streams=400`. What the runtime takes by itself counts, and nothing is kept free
 beside: a quota is yours alone.""",
     bad=_ROUND.format(buckets="[1, 2, 4]"),
     mended=_ROUND.format(buckets="[2, 4]"),
     target="ascend910c",
-    budget=("streams=36",),
+    limits=("streams=36",),
 )
 
 

@@ -143,7 +143,7 @@ def test_a_list_is_as_long_as_its_target_has_room_for() -> None:
     assert (found.buckets, found.padded) == ([3, 8], 200 + 150 + 20)
     assert (found.asked.streams(), found.bill.streams(), found.bill.room) == (4, 2, 2)
     with pytest.raises(NoPlan) as error:
-        plan(spec(STEP), target="ascend910c", budget=("streams=34",))
+        plan(spec(STEP), target="ascend910c", limits=("streams=34",))
     assert str(error.value) == (
         "dropping buckets cannot help: bs = 8 alone takes 1 stream, where graphs have 0; "
         "`plait explain --budget` has the bill"

@@ -166,31 +166,31 @@ def test_it_says_when_one_dim_is_not_enough(findings) -> None:
   dim n in [1, 2]
   buffer a : i64[bs, n] carried
   capture g on main rows bs { phase one on main { updates a } }""")
-    (found,) = findings(text, target=NPU, budget=("streams=35",))
+    (found,) = findings(text, target=NPU, limits=("streams=35",))
     assert found.help == (
         "list fewer buckets of `bs` and `n`; `plait buckets` chooses them: the largest alone take 1"
     )
 
 
 def test_a_share_is_of_a_target_of_ones_own(eagle, findings, tmp_path: Path) -> None:
-    """A container's part of the device is a number of its target, as `--budget` gives it (B55)."""
+    """A container's part of the device is a number of its target, as `--limit` gives it (B55)."""
     path = tmp_path / "share.toml"
     path.write_text(f'name = "share"\nextends = "{NPU}"\ntitle = "a part"\n[streams]\nquota = 40\n')
     by_file = findings(eagle, target=str(path))
-    by_word = findings(eagle, target=NPU, budget=("streams=40",))
+    by_word = findings(eagle, target=NPU, limits=("streams=40",))
     assert [one.code for one in by_file] == [one.code for one in by_word] == ["PL805"]
-    assert findings(eagle, target=NPU, budget=("streams=46",)) == []
+    assert findings(eagle, target=NPU, limits=("streams=46",)) == []
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("stream=4", "--budget stream=4: write it as streams=400; did you mean `streams`?"),
-        ("streams", "--budget streams: write it as streams=400"),
-        ("streams=-1", "--budget streams=-1: write it as streams=400"),
-        ("tasks=many", "--budget tasks=many: write it as tasks=64"),
-        ("memory=12", "--budget memory=12: write it as memory=2GiB"),
-        ("memory=12KiB", "--budget memory=12KiB: write it as memory=2GiB"),
+        ("stream=4", "--limit stream=4: write it as streams=400; did you mean `streams`?"),
+        ("streams", "--limit streams: write it as streams=400"),
+        ("streams=-1", "--limit streams=-1: write it as streams=400"),
+        ("tasks=many", "--limit tasks=many: write it as tasks=64"),
+        ("memory=12", "--limit memory=12: write it as memory=2GiB"),
+        ("memory=12KiB", "--limit memory=12KiB: write it as memory=2GiB"),
     ],
 )
 def test_a_limit_is_a_name_and_a_number(said: str, message: str) -> None:
@@ -217,7 +217,7 @@ def test_the_cheapest_drop_is_the_cheapest(chosen: set[int], room: int) -> None:
   buffer a : i64[bs] carried
   capture g on main rows bs {{ phase one on main {{ updates a }} }}
   capture h on main rows bs {{ phase two on main {{ updates a }} }}""")
-    found = bill(text, budget=(f"streams={34 + room}",))
+    found = bill(text, limits=(f"streams={34 + room}",))
     drop = cheapest(found, room)
     kept = [
         [*some, sizes[-1]]

@@ -78,7 +78,7 @@ def test_a_choice_is_data(here: Path, capsys) -> None:
         "3",
         "--target",
         "ascend910c",
-        "--budget",
+        "--limit",
         "streams=40",
     )
     assert code == 0

@@ -108,6 +108,18 @@ def test_explain_prints_the_skeleton_or_a_rule(here, capsys) -> None:
     assert data["settings"]["num_steps"] == 3 and len(data["branches"]) == 3
 
 
+def test_explain_ranks_shows_what_is_exchanged(here, capsys) -> None:
+    """The same as a page and as JSON; a rule has no ranks."""
+    code, out, _ = run(capsys, "explain", "examples/graph_vote.spec", "--ranks")
+    assert code == 0 and "all_reduce of nextn[1], graph draft" in out
+    code, out, _ = run(capsys, "explain", "examples/graph_vote.spec", "--ranks", "--json")
+    (votes, tp) = json.loads(out)["communicators"]
+    assert (votes["communicator"], tp["communicator"]) == ("tp on the host", "tp")
+    assert tp["sequences"][0]["steps"][0]["sizes"] == "[1, 7168], [1, 2]"
+    code, _, err = run(capsys, "explain", "PL451", "--ranks")
+    assert code == 2 and "--ranks is for a round; the page of a rule is text" in err
+
+
 def test_diff_says_what_differs_by_its_exit_code(here, capsys) -> None:
     """0 the same, 1 different; variants are named behind an @."""
     assert run(capsys, "diff", "examples/eagle.spec", "examples/eagle.spec")[0] == 0

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from plait.exit import Refused
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from plait.runtime.schedule import Schedule
 
 
-def add_spec_arguments(parser: argparse.ArgumentParser, *, bill: bool = False) -> None:
-    """With `bill`, `--budget` may stand by itself, and asks for the bill."""
+def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
@@ -34,15 +33,12 @@ def add_spec_arguments(parser: argparse.ArgumentParser, *, bill: bool = False) -
     parser.add_argument(
         "--target", default="cpu", metavar="NAME", help="a target's name or .toml file; default cpu"
     )
-    limit = "a limit in place of the target's: streams=400, tasks=64, memory=2GiB"
-    alone: dict[str, Any] = {"nargs": "?", "const": ""} if bill else {}
     parser.add_argument(
-        "--budget",
+        "--limit",
         action="append",
         default=[],
         metavar="NAME=LIMIT",
-        help=f"behind SPEC: print the bill, perhaps with {limit}" if bill else limit,
-        **alone,
+        help="a limit in place of the target's: streams=400, tasks=64, memory=2GiB",
     )
     parser.add_argument(
         "--env",
@@ -69,7 +65,7 @@ def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
         target=options.target,
         recipe=_recipe(options.env) if options.env else None,
         capture=getattr(options, "capture", True),
-        budget=tuple(limit for limit in options.budget if limit),
+        limits=tuple(options.limit),
     )
 
 

@@ -1,93 +1,56 @@
-"""`plait explain`: the skeleton of a round, or the page of a rule."""
+"""`plait explain`: one view of a round, or the page of a rule."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
 from plait.exit import FINE, Refused
 
-if TYPE_CHECKING:
-    from plait.compiler.explain import Skeleton
-
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
-
 DESCRIPTION = (
-    "Print the skeleton of a round: every fork, where it comes back, what it orders. "
-    "With --budget, print instead what its graphs take of the target, and of how much. "
-    "Given a code such as PL201, print what the rule refuses and why."
+    "Print the skeleton of a round: every fork, where it comes back, what it orders; or what an option "
+    "asks for instead. Given a code such as PL201, print what the rule refuses and why."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from plait.commands.views import VIEWS
+
     parser.add_argument("subject", metavar="SPEC|CODE")
-    parser.add_argument("--json", action="store_true", help="print the skeleton or bill as JSON")
-    add_spec_arguments(parser, bill=True)
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    views = parser.add_mutually_exclusive_group()
+    for option, view in VIEWS.items():
+        views.add_argument(
+            f"--{option}", dest="view", action="store_const", const=option, help=view.help
+        )
+    add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from plait.commands.views import SKELETON, VIEWS
+    from plait.compiler.target import TargetError
+    from plait.dsl.diagnostic import SpecError
+
     if CODE.match(options.subject):
-        if options.json or options.budget:
-            asked = "--json" if options.json else "--budget"
-            raise Refused(f"{asked} is for a round; the page of a rule is text")
+        if options.json or options.view:
+            option = "json" if options.json else options.view
+            raise Refused(f"--{option} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
-    if options.budget:
-        _bill(options)
-        return FINE
-    skeleton = _skeleton(options)
-    if options.json:
-        import json
-        from dataclasses import asdict
-
-        print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
-    else:
-        from plait.compiler.explain import skeleton_text
-
-        print(skeleton_text(skeleton), end="")
+    view = VIEWS[options.view] if options.view else SKELETON
+    path, variant = split_variant(options.subject)
+    try:
+        found = view.make(spec_source(path), asked_for(options, variant))
+    except SpecError as error:
+        refuse(error.diagnostics)
+    except TargetError as error:
+        raise Refused(str(error)) from None
+    view.write(found, sys.stdout, options.json)
     return FINE
-
-
-def _bill(options: argparse.Namespace) -> None:
-    from plait.compiler.budgets.asked import bill_asked
-    from plait.compiler.budgets.table import as_data, show
-    from plait.compiler.target import TargetError
-    from plait.dsl.diagnostic import SpecError
-
-    path, variant = split_variant(options.subject)
-    source = spec_source(path)
-    try:
-        bill = bill_asked(source, asked_for(options, variant))
-    except SpecError as error:
-        refuse(error.diagnostics)
-    except TargetError as error:
-        raise Refused(str(error)) from None
-    if options.json:
-        import json
-
-        print(json.dumps(as_data(bill), indent=2, ensure_ascii=False))
-    else:
-        show(bill, sys.stdout)
-
-
-def _skeleton(options: argparse.Namespace) -> Skeleton:
-    from plait.compiler.compile import prove
-    from plait.compiler.explain import skeleton
-    from plait.compiler.target import TargetError
-    from plait.dsl.diagnostic import SpecError
-
-    path, variant = split_variant(options.subject)
-    try:
-        proven = prove(spec_source(path), asked_for(options, variant))
-    except SpecError as error:
-        refuse(error.diagnostics)
-    except TargetError as error:
-        raise Refused(str(error)) from None
-    return skeleton(proven.widest)
 
 
 def _rule(code: str) -> str:
