@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.rules import (
     carried_shape,
@@ -28,6 +29,7 @@ from plait.compiler.rules import (
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.codes import CODES
+from plait.dsl.diagnostic import Diagnostic
 from plait.dsl.record import Record
 
 OF_ORDER = (
@@ -124,19 +126,39 @@ BUDGETS = Family(
     across=("graph_streams", "graph_tasks", "graph_bytes", "streams_quota"),
     on=lambda target: target.limits_graphs,
 )
+FORKS = Family(
+    lambda round: any(edge.word == "fork" for edge in round.edges),
+    notes=("hides_nothing",),
+)
 FAMILIES = (
-    *(EAGER, SILENT, EARLIER, LAUNCHES, AHEAD, QUEUE, RANKS, POOLS, CAPTURES, WIDTHS, BUDGETS),
+    *(
+        FORKS,
+        EAGER,
+        SILENT,
+        EARLIER,
+        LAUNCHES,
+        AHEAD,
+        QUEUE,
+        RANKS,
+        POOLS,
+        CAPTURES,
+        WIDTHS,
+        BUDGETS,
+    ),
 )
 
 
-def notes(rounds: Iterable[Round], written: bool) -> Iterator[ModuleType]:
-    """Modules that may have a note on those rounds; on what is written only where that is all there is."""
-    rounds = list(rounds)
-    yield from NOTES
+def notes(orders: list[Order], written: bool) -> list[Diagnostic]:
+    """What may be said of a sound pipeline; of what is written only where that is all there is."""
+    looking = [*NOTES]
     for family in FAMILIES:
         names = (*family.notes, *(family.written if written else ()))
-        if names and any(map(family.concerns, rounds)):
-            yield from modules(names)
+        if names and any(family.concerns(order.round) for order in orders):
+            looking += modules(names)
+    found = [note for module in looking for note in module.check(orders)]
+    # A fork that nothing needs is to go: what runs beside it is no matter then.
+    unneeded = {note.span for note in found if note.code == unneeded_edge.RULE.code}
+    return [note for note in found if note.code != "PL903" or note.span not in unneeded]
 
 
 def modules(names: Iterable[str]) -> Iterator[ModuleType]:

@@ -46,11 +46,15 @@ def test_every_design_has_a_verdict() -> None:
     assert {path.stem for path in FOLDER.glob("*.spec")} == {*CLEAN, *others}
 
 
+NOTED = {"d_moe": [("PL903", "note")], "j_tree": [("PL903", "note")]}
+"""Each has a fork beside which nothing runs."""
+
+
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_clean_design_checks_and_lowers(name: str) -> None:
-    """No error and no note in any pipeline or variant, and a schedule that loads again."""
+    """No error in any pipeline or variant, no note but those known, and a schedule that loads again."""
     source, settings = spec(name), SMALLER.get(name)
-    assert found(source, settings=settings) == []
+    assert found(source, settings=settings) == NOTED.get(name, [])
     for pipeline in CLEAN[name]:
         schedule = compile_source(source, Asked(pipeline=pipeline, settings=settings))
         assert from_json(to_json(schedule)) == schedule
