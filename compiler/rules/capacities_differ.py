@@ -19,8 +19,8 @@ Give all exchanges over the group one capacity, the largest that any bucket need
     bad="""\
 spec 1
 pipeline p {
-  dim bs in [1, 8]
   group ep
+  dim bs in [1, 8] over ep
   stream main
   pool ll = 2
   buffer x : f32[bs] carried
@@ -37,8 +37,8 @@ pipeline p {
     mended="""\
 spec 1
 pipeline p {
-  dim bs in [1, 8]
   group ep
+  dim bs in [1, 8] over ep
   stream main
   pool ll = 2
   buffer x : f32[bs] carried

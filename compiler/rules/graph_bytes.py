@@ -18,7 +18,7 @@ pipeline p {{
   capture step on main rows bs {{
     phase embed on main {{ reads ids  writes hidden }}
   }}
-  phase look on main {{ reads hidden }}
+  phase look on main {{ reads hidden  writes ids }}
 }}
 """
 

@@ -138,7 +138,7 @@ def test_a_size_that_nothing_can_hold_is_an_error() -> None:
 
 def test_a_list_is_as_long_as_its_target_has_room_for() -> None:
     """Shorter than asked where the graphs would take too many streams, or too much memory."""
-    asked = {"target": "ascend910c", "budget": ("streams=36",)}
+    asked = {"target": "ascend910c", "limits": ("streams=36",)}
     found = plan(spec(STEP), **asked)
     assert (found.buckets, found.padded) == ([3, 8], 200 + 150 + 20)
     assert (found.asked.streams(), found.bill.streams(), found.bill.room) == (4, 2, 2)
