@@ -4,62 +4,75 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
-    from plait.compiler.explain import Skeleton
+    from plait.compiler.compile import Proven
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
 
 DESCRIPTION = (
     "Print the skeleton of a round: every fork, where it comes back, what it orders. "
+    "With --buckets, print what is a graph in each bucket, and on how many rows. "
     "Given a code such as PL201, print what the rule refuses and why."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="SPEC|CODE")
-    parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+    parser.add_argument(
+        "--buckets", action="store_true", help="print what runs as a graph in each bucket"
+    )
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
-        if options.json:
-            raise Refused("--json is for a round; the page of a rule is text")
+        if options.json or options.buckets:
+            asked = "--json" if options.json else "--buckets"
+            raise Refused(f"{asked} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
-    skeleton = _skeleton(options)
+    proven = _proven(options)
+    if options.buckets:
+        from plait.compiler.coverage import coverage, coverage_text
+
+        _print(options, coverage(proven.orders), coverage_text)
+    else:
+        from plait.compiler.explain import skeleton, skeleton_text
+
+        _print(options, skeleton(proven.widest), skeleton_text)
+    return FINE
+
+
+def _print(options: argparse.Namespace, found: Any, text: Callable[[Any], str]) -> None:
     if options.json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
+        print(json.dumps(asdict(found), indent=2, ensure_ascii=False))
     else:
-        from plait.compiler.explain import skeleton_text
-
-        print(skeleton_text(skeleton), end="")
-    return FINE
+        print(text(found), end="")
 
 
-def _skeleton(options: argparse.Namespace) -> Skeleton:
+def _proven(options: argparse.Namespace) -> Proven:
     from plait.compiler.compile import prove
-    from plait.compiler.explain import skeleton
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
     path, variant = split_variant(options.subject)
     try:
-        proven = prove(spec_source(path), asked_for(options, variant))
+        return prove(spec_source(path), asked_for(options, variant))
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
-    return skeleton(proven.widest)
 
 
 def _rule(code: str) -> str:
