@@ -210,6 +210,8 @@ class _Expansion:
         """Of the interleaved call that is being expanded."""
         self.braces: Span | None = None
         """The statement of the capture that is being expanded."""
+        self.within = ""
+        """Its name."""
         self.around_stages: int | None = None
         """The capture that its interleave stands in."""
         settled = {**route.sizes, **route.params}
@@ -457,6 +459,7 @@ class _Expansion:
             node.launched,
             said.extent,
             said.rows_span,
+            self.within,
         )
         self.phases.append(phase)
         self.items.append(phase)
@@ -502,12 +505,12 @@ class _Expansion:
             message = f"the capture `{name}` stands inside another"
             fail("PL505", message, node.label.span, "close the first one before it", outer)
         wanted = node.condition is None or truth(node.condition, scope.values)
-        self.braces = node.span
+        self.braces, self.within = node.span, scope.prefix + name
         if self.capturing and wanted:
             self.graph(node, name, stream, rows, pool, extent)
         else:
             self.without_graph(node, name, stream)
-        self.braces = None
+        self.braces, self.within = None, ""
 
     def graph(
         self,

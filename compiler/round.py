@@ -144,6 +144,8 @@ class Phase(Record):
     extent: Extent | None = None
     """How its rows depend on dims."""
     rows_span: Span | None = None
+    within: str = ""
+    """The name of the capture it stands in, also where that runs eagerly."""
 
 
 class Capture(Record):

@@ -76,7 +76,7 @@ class _Declared:
         if not alike:
             return None
         for one in written:
-            if one in alike and self.rows not in one.counts and self.many(one):
+            if self.many(one) and self.rows not in one.counts:
                 return self.but(one, "and writes")
         if any(self.rows in one.counts for one in found):
             return None
@@ -119,12 +119,12 @@ def _captures(round: Round, inside: dict[int, list[Phase]]) -> Iterator[Diagnost
         if (wider := _wider(declared, phases)) is not None:
             yield wider
             continue
-        if any(phase.rows == capture.rows for phase in phases) or _of_two(
-            round, capture.rows, phases
-        ):
+        if any(phase.rows == capture.rows for phase in phases):
             continue
         written = _written(widths(round, [one for one in phases if one.rows is None]))
-        yield declared.against(widths(round, phases), written)
+        found = declared.against(widths(round, phases), written)
+        if found is not None and not _of_two(round, capture.rows, phases):
+            yield found
 
 
 def _wider(declared: _Declared, phases: list[Phase]) -> Diagnostic | None:

@@ -51,31 +51,42 @@ SENSITIVE = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 
 
 def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
-    if not any(_looks(phase) for phase in round.phases):
+    loaded = {
+        access.buffer
+        for phase in round.phases
+        if phase.stream == HOST
+        for access in phase.accesses
+        if access.writes
+    }
+    if not any(_looks(phase) or _sends(phase, loaded) for phase in round.phases):
         return []
     return [_found(round, taken) for taken in undefined_reads(round) if _wrong(round, taken)]
 
 
 def _looks(phase: Phase) -> bool:
+    return "across_rows" in phase.attributes
+
+
+def _sends(phase: Phase, loaded: set[int]) -> bool:
+    """Whether a collective of equal shapes takes something as the host loaded it."""
     sensitive = phase.collective is not None and phase.collective.kind in SENSITIVE
-    return sensitive or "across_rows" in phase.attributes
+    return sensitive and any(one.reads and one.buffer in loaded for one in phase.accesses)
 
 
 def _wrong(round: Round, taken: Taken) -> bool:
-    if "across_rows" in taken.phase.attributes:
+    if _looks(taken.phase):
         return True
-    return _looks(taken.phase) and any(
-        origin.buffer == taken.access.buffer
-        and origin.phase is not None
-        and round.phases[origin.phase].stream == HOST
+    as_loaded = {
+        origin.buffer
         for origin in taken.origins
-    )
+        if origin.phase is not None and round.phases[origin.phase].stream == HOST
+    }
+    return taken.access.buffer in as_loaded and _sends(taken.phase, as_loaded)
 
 
 def _found(round: Round, taken: Taken) -> Diagnostic:
     phase, name = taken.phase, round.buffers[taken.access.buffer].name
-    across = "across_rows" in phase.attributes
-    how = "looks across the rows" if across else "brings to a collective the rows"
+    how = "looks across the rows" if _looks(phase) else "brings to a collective the rows"
     origins = sorted(taken.origins, key=lambda one: (one.buffer, one.phase is None, one.phase or 0))
     received = any(_received(round, one) for one in origins)
     those = (

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import networkx
 
+from plait.compiler.compile import Asked, prove
+from plait.compiler.coverage import coverage, coverage_text
 from plait.compiler.diff import diff
 from plait.compiler.emit.dot import dot
 from plait.compiler.emit.mermaid import mermaid
 from plait.compiler.explain import skeleton, skeleton_text
 from plait.compiler.graph import graph
+from plait.dsl.span import Source
 
 SKELETON = """\
 round of eagle at bs = 8
@@ -140,3 +143,47 @@ def test_pictures_show_every_step_and_wait(eagle, compiled) -> None:
     assert drawn.startswith('digraph "eagle" {') and drawn.count("subgraph cluster_") == 4
     assert drawn.count("[style=bold]") == 5 and drawn.count("style=dashed") == 1
     assert drawn.count("{") == drawn.count("}")
+
+
+BUCKETS = """\
+buckets of tiers: requests and rows of each graph
+
+     bs  graph  draft  verify
+      1   true      1       3
+      1  false      1   eager
+ 2 .. 8   true      8      24
+ 2 .. 8  false      8   eager
+9 .. 32   true  eager      96
+9 .. 32  false  eager   eager
+
+draft: eager on every route at bs = 9 .. 32
+verify: eager on some routes
+in no capture: accept
+"""
+
+
+def test_the_buckets_that_a_graph_covers() -> None:
+    """B71: which numbers of requests run as a graph, on how many rows, and which run eagerly."""
+    text = """\
+spec 1
+pipeline tiers {
+  dim bs in [1, 8, 32]
+  guard graph
+  stream main
+  buffer x : i64[bs, 3] carried
+  buffer y : i64[bs]
+  capture draft on main rows bs when bs <= 8 { phase step on main { reads x  writes y } }
+  capture verify on main rows bs * 3 when graph { phase target on main { reads y  updates x } }
+  phase accept on main { updates x }
+}
+"""
+    found = coverage(prove(Source("test.spec", text), Asked()).orders)
+    assert coverage_text(found) == BUCKETS
+    assert found.buckets[2].holds == {"bs": (2, 8)} and found.buckets[2].graphs["verify"] == 24
+
+
+def test_a_graph_that_never_is_one(eagle) -> None:
+    """Without capture every stage is eager, and is said to be, by its name."""
+    text = coverage_text(coverage(prove(eagle, Asked(capture=False)).orders))
+    for name in ("draft", "verify", "extend"):
+        assert f"{name}: never a graph\n" in text

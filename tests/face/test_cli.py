@@ -120,6 +120,17 @@ def test_explain_ranks_shows_what_is_exchanged(here, capsys) -> None:
     assert code == 2 and "--ranks is for a round; the page of a rule is text" in err
 
 
+def test_explain_prints_the_buckets(here, capsys) -> None:
+    """A line for each bucket, as text and as JSON; a rule has none."""
+    code, out, _ = run(capsys, "explain", "examples/eagle.spec", "--buckets")
+    assert code == 0 and "5 .. 8      8      24      24\n" in out
+    code, out, _ = run(capsys, "explain", "examples/eagle.spec", "--buckets", "--json")
+    last = json.loads(out)["buckets"][-1]
+    assert (last["holds"], last["graphs"]["verify"]) == ({"bs": [5, 8]}, 24)
+    code, _, err = run(capsys, "explain", "PL201", "--buckets")
+    assert code == 2 and "--buckets is for a round" in err
+
+
 def test_diff_says_what_differs_by_its_exit_code(here, capsys) -> None:
     """0 the same, 1 different; variants are named behind an @."""
     assert run(capsys, "diff", "examples/eagle.spec", "examples/eagle.spec")[0] == 0

@@ -22,7 +22,7 @@ SEEN: Counter[bool] = Counter()
 @given(padded_texts())
 @settings(max_examples=400)
 def test_rows_are_refused_just_when_a_poisoned_cell_is_mixed_in(text: str) -> None:
-    """Past the live rows everything is poisoned; a phase across rows takes some of it just when it is refused."""
+    """Past the live rows everything is poisoned; a phase across rows mixes it in just when it is refused."""
     library = load_library(Source("test.spec", text))
     (pipeline,) = library.file.pipelines
     report = Report()

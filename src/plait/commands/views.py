@@ -55,6 +55,18 @@ def _show_ranks() -> Show:
     return lambda found, file: print(ranks_text(found), end="", file=file)
 
 
+def _buckets(source: Source, asked: Asked) -> Any:
+    from plait.compiler.coverage import coverage
+
+    return coverage(prove(source, asked).orders)
+
+
+def _show_buckets() -> Show:
+    from plait.compiler.coverage import coverage_text
+
+    return lambda found, file: print(coverage_text(found), end="", file=file)
+
+
 def _budget(source: Source, asked: Asked) -> Any:
     from plait.compiler.budgets.asked import bill_asked
 
@@ -75,6 +87,9 @@ def _budget_data(found: Any) -> Any:
 
 SKELETON = View("every fork, where it comes back, what it orders", _skeleton, _show_skeleton)
 VIEWS = {
+    "buckets": View(
+        "what is a graph in each bucket, and on how many rows", _buckets, _show_buckets
+    ),
     "ranks": View(
         "what ranks agree on, and the collectives of each route, busy and idle", _ranks, _show_ranks
     ),
