@@ -153,8 +153,10 @@ class Edges:
             raise Silenced
         name = ".".join(asked.names)
         message = f"no stream, phase or capture `{name}` stands above this line"
-        known = did_you_mean(name, asked.scope.names())
-        raise SpecError([Diagnostic("PL101", message, asked.point.span, help=known)])
+        help = did_you_mean(name, asked.scope.names())
+        if last in self.labels:
+            help = f"`{last}` stands further down, or is not issued at every setting: write the edge by it"
+        raise SpecError([Diagnostic("PL101", message, asked.point.span, help=help)])
 
 
 def _fail(code: str, message: str, span: Span, help: str = "", *labels: Label) -> NoReturn:

@@ -53,7 +53,8 @@ class Library:
 
 def load_library(source: Source) -> Library:
     """A file with all it uses. Raises SpecError with every mistake in them."""
-    return _Loader().load(source, ())
+    own = () if source.folder is None else ((source.folder / source.name).resolve(),)
+    return _Loader().load(source, own)
 
 
 class _Loader:

@@ -94,7 +94,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         ("streams", ", ".join(streams)),
         ("missing edge", edge.text),
     ]
-    rule, message, help = RULE, _message(race, met, one, other, ago), _help(race, met)
+    rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)
     if race.hidden:
         facts[0] = ("memory", met)
         words = import_module(f"plait.compiler.rules.{HIDDEN[race.hidden.kind]}")
@@ -181,7 +181,12 @@ def _round(distance: int) -> str:
     return "r" if distance == 0 else f"r {'+' if distance > 0 else '-'} {abs(distance)}"
 
 
-def _help(race: Race, buffer: str) -> str:
-    if race.distance and not race.earlier.access.writes:
-        return f"or let rounds take turns, with more `copies` of `{buffer}`"
-    return ""
+def _help(round: Round, race: Race, buffer: str) -> str:
+    earlier, said = race.earlier, []
+    if earlier.phase.capture is not None and not (earlier.loads or earlier.within):
+        graph = round.captures[earlier.phase.capture].name
+        if race.distance == 0 and not earlier.access.writes:
+            said.append(f"`{graph}` reads `{buffer}` where it lies until it ends, loaded or not")
+    if race.distance and not earlier.access.writes:
+        said.append(f"or let rounds take turns, with more `copies` of `{buffer}`")
+    return "; ".join(said)

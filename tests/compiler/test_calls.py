@@ -192,5 +192,13 @@ def test_use_stays_within_the_folder(use: str, message: str, tmp_path: Path) -> 
     path = write(folder, main=MAIN.replace('"part.spec"', use))
     with pytest.raises(SpecError) as caught:
         prove_all(read_source(path), Asked())
-    found = {(d.code, d.message) for d in caught.value.diagnostics}
-    assert found == {("PL115", message)}
+    assert [(d.code, d.message) for d in caught.value.diagnostics] == [("PL115", message)]
+
+
+def test_what_is_wrong_beside_a_use_of_itself_is_said_once(tmp_path: Path) -> None:
+    """The file is not read a second time to find that it is being used."""
+    lines = 'use "main.spec" as me\nuse "missing.spec"\n'
+    path = write(tmp_path, main=f"spec 1\n{lines}pipeline p {{ stream main }}\n")
+    with pytest.raises(SpecError) as caught:
+        prove_all(read_source(path), Asked())
+    assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("PL115", 2), ("PL115", 3)]

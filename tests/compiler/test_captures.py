@@ -204,3 +204,93 @@ def test_a_rebind_further_down_must_still_wait_for_the_last_replay(findings) -> 
     text = AHEAD.format(when="", lines="  phase lengths on host { writes lens_host }")
     found = findings(text, target="ascend910c")
     assert "before line 14, write: fork upd from prev g" in [one.fix.title for one in found]
+
+
+INPUT = """\
+spec 1
+pipeline p {{
+  stream main
+  stream side
+  buffer given : i64[4]{attributes}
+  buffer x : i64[4] carried
+  phase fill on main {{ writes given }}
+  capture g on main rows 4 {{ phase step on main {{ reads given  updates x }} }}
+  fork side from g.loaded
+  phase refill on side {{ writes given }}
+  join side into main
+}}
+"""
+
+
+def test_a_static_input_is_not_free_once_the_graph_is_loaded(findings) -> None:
+    """Only what is copied in may change between load and replay; the message says so."""
+    assert findings(INPUT.format(attributes="")) == []
+    (found,) = findings(INPUT.format(attributes=" static"))
+    assert found.code == "PL201"
+    assert found.help == "`g` reads `given` where it lies until it ends, loaded or not"
+    assert found.fix.title == "before line 10, write: fork side from g"
+
+
+def test_a_static_input_that_nothing_refreshes_is_stale(findings) -> None:
+    """What the round does not write and does not carry has no value for the graph to read."""
+    text = INPUT.format(attributes=" static").replace("  phase fill on main { writes given }\n", "")
+    assert "PL301" in [one.code for one in findings(text)]
+
+
+GAP = """\
+spec 1
+pipeline p {{
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer ahead : i64[4]{attributes}
+  buffer z : i64[4]
+  capture first on main rows 4 {{ phase a on main {{ updates x }} }}
+  fork side from main
+  phase prefetch on side {{ writes ahead }}
+  capture second on main rows 4 {{ phase b on main {{ updates x }} }}
+{lines}
+}}
+"""
+
+
+def test_a_branch_may_stay_open_over_the_next_capture(findings) -> None:
+    """Forked in the gap between two graphs, it is joined behind the second, or in the next round."""
+    late = "  join side into main\n  phase take on main { reads ahead  writes z }"
+    assert findings(GAP.format(attributes="", lines=late)) == []
+    lines = "  join prev prefetch into main\n  phase take on main { reads prev ahead  writes z }"
+    assert findings(GAP.format(attributes=" copies 2", lines=lines)) == []
+
+
+def test_a_branch_that_no_graph_waits_for_never_comes_back(findings) -> None:
+    """Left open over the boundary for good, it is named with the races that follow."""
+    lines = "  phase take on main { reads ahead  writes z }"
+    (found,) = findings(GAP.format(attributes="", lines=lines))
+    assert found.code == "PL401" and [one.code for one in found.because] == ["PL201"]
+
+
+def test_a_point_that_a_setting_leaves_out_cannot_be_waited_for(findings) -> None:
+    """A fork names what is issued above it at every setting; only `prev` may find nothing."""
+    text = """\
+spec 1
+pipeline p {
+  guard quick
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  when quick { phase make on main { updates x } }
+  fork side from make
+  phase look on side { writes y }
+  join side into main
+}
+"""
+    (found,) = findings(text)
+    assert found.code == "PL101"
+    assert found.message == "no stream, phase or capture `make` stands above this line"
+    assert found.help == (
+        "`make` stands further down, or is not issued at every setting: write the edge by it"
+    )
+    assert "PL101" not in [
+        one.code for one in findings(text.replace("from make", "from prev make"))
+    ]
