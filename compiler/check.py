@@ -26,10 +26,13 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         result.append(found)
         meeting = round.meeting
         modules = rules.OF_SIZES if meeting in judged else rules.MODULES
-        judged.add(meeting)
         findings = [finding for module in modules for finding in module.check(round, found)]
-        families = [one for one in rules.FAMILIES if one.each and one.concerns(round)]
-        late = [module for one in families for module in rules.modules(one.each)]
+        families = [
+            one for one in rules.FAMILIES if one.each + one.of_order and one.concerns(round)
+        ]
+        names = [one.each if meeting in judged else one.of_order + one.each for one in families]
+        late = [module for some in names for module in rules.modules(some)]
+        judged.add(meeting)
         for module in (too_many_streams, *late):
             findings += module.check(round, found, target)
         for diagnostic in attached(findings):

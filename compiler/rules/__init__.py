@@ -52,6 +52,8 @@ class Family(Record):
 
     concerns: Callable[[Round], object]
     """What a round has that they are about; nothing: they have nothing to say."""
+    of_order: tuple[str, ...] = ()
+    """Names of modules that judge a round as those below do, and find the same in all that meet alike."""
     each: tuple[str, ...] = ()
     """Names of modules that judge a round by itself: `check(round, order, target)`."""
     across: tuple[str, ...] = ()
@@ -61,17 +63,18 @@ class Family(Record):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.each, *self.across, *self.races)
+        return (*self.of_order, *self.each, *self.across, *self.races)
 
 
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(
     lambda round: round.pools or any(one.collective for one in round.phases),
-    each=("over_capacity", "pool_full", "exchange_in_graph"),
+    of_order=("pool_full", "exchange_in_graph"),
+    each=("over_capacity",),
     across=("capacities_differ",),
     races=("communicator", "graph_memory"),
 )
-CAPTURES = Family(lambda round: round.captures, each=("dead_output",))
+CAPTURES = Family(lambda round: round.captures, of_order=("dead_output",))
 WIDTHS = Family(lambda round: round.sizes)
 FAMILIES = (RANKS, POOLS, CAPTURES, WIDTHS)
 
