@@ -69,7 +69,7 @@ class Family(Record):
 RANKS = Family(lambda round: round.groups)
 POOLS = Family(
     lambda round: round.pools or any(one.collective for one in round.phases),
-    of_order=("pool_full", "exchange_in_graph"),
+    of_order=("pool_full", "exchange_in_graph", "odd_exchanges"),
     each=("over_capacity",),
     across=("capacities_differ",),
     races=("communicator", "graph_memory"),

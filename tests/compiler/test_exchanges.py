@@ -176,3 +176,27 @@ def test_a_graph_holds_no_exchange_that_waits_for_the_host(findings, change, tar
     """Low latency may stand in one; the normal mode may not, and runs eagerly where the capture does."""
     found = findings(around(GRAPH.replace(*change)), target=target)
     assert [one.code for one in found] == codes
+
+
+ODD = """\
+  group ep
+  stream main
+  buffer x : f32[4] carried
+  buffer a : f32[4]
+  buffer b : f32[4]
+  phase early on main { reads x  writes a  collective low_latency over ep }
+  capture step on main rows 4 {
+    phase there on main { reads a  writes b  collective low_latency over ep }
+    phase back on main { updates b  collective low_latency over ep }
+  }
+  phase late on main { reads b  writes x  collective low_latency over ep }
+"""
+
+
+def test_windows_take_turns_through_replays(findings) -> None:
+    """Where the host keeps the turn, graphs and what runs between them have even numbers."""
+    assert findings(around(ODD), target="cuda") == []
+    shorter = ODD.replace("writes x  collective low_latency over ep", "writes x")
+    (found,) = findings(around(shorter), target="cuda")
+    assert (found.code, dict(found.facts)["phases"]) == ("PL855", "early")
+    assert findings(around(shorter), target="ascend910c") == []

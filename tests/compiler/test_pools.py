@@ -160,7 +160,8 @@ def test_a_slot_is_free_when_its_value_surely_is_read(findings) -> None:
             " as `use_a` still uses `a`",
         )
     ]
-    assert found.help == "let it wait: before line 16, write: join use_a into main"
+    assert found.fix and found.fix.title == "before line 16, write: join use_a into main"
+    assert len(found.fix.edits) == 1
     mended = text.replace("  phase send_c", "  join use_a into main\n  phase send_c")
     assert [one.code for one in findings(mended.replace("  join side into main\n", ""))] == []
     assert findings(text.replace("ll = 2", "ll = 3")) == []
