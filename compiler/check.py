@@ -8,6 +8,7 @@ from plait.compiler import rules
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules import never_comes_back, race, switch, too_many_streams
+from plait.compiler.rules.families import FAMILIES
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Report
 
@@ -17,7 +18,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
     orders: dict[tuple, Order] = {}
     seen: set[tuple] = set()
     judged: set[tuple] = set()
-    here = [one for one in rules.FAMILIES if one.on(target)]
+    here = [one for one in FAMILIES if one.on(target)]
     result = []
     for round in rounds:
         structure = round.structure
@@ -27,10 +28,11 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         result.append(found)
         meeting = round.meeting
         modules = rules.OF_SIZES if meeting in judged else rules.MODULES
-        judged.add(meeting)
         findings = [finding for module in modules for finding in module.check(round, found)]
-        families = [one for one in here if one.each and one.concerns(round)]
-        late = [module for one in families for module in rules.modules(one.each)]
+        concerned = [one for one in here if one.each + one.of_order and one.concerns(round)]
+        names = [one.each if meeting in judged else one.of_order + one.each for one in concerned]
+        late = [module for some in names for module in modules(some)]
+        judged.add(meeting)
         for module in (too_many_streams, *late):
             findings += module.check(round, found, target)
         for diagnostic in attached(findings):
@@ -41,7 +43,7 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
     if not report.errors:
         across = [found for rule in rules.ACROSS for found in rule.check(result)]
         families = [one for one in here if any(map(one.concerns, rounds))]
-        late = [module for one in families for module in rules.modules(one.across)]
+        late = [module for one in families for module in modules(one.across)]
         across += [found for rule in late for found in rule.check(result, target)]
         report.diagnostics += attached(across)
     return result

@@ -276,9 +276,9 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
                         item, access, number, place, begin, end, by_issue, loads, since=since.item
                     )
                 yield touch
-                memories = left.get(access.buffer, {})
-                if memories and item.capture not in memories:
-                    for memory in dict.fromkeys(memories.values()):
+                kept = left.get(access.buffer)
+                if kept and item.capture not in kept.by_capture:
+                    for memory in kept.memories:
                         read = memory.access("reads", access.span, buffer.name)
                         yield touch.replace(access=read, hidden=memory)
             written |= {access.buffer for access in item.accesses if access.writes}

@@ -46,8 +46,16 @@ def pool(round: Round, number: int) -> Hidden:
     return Hidden("graphs", len(round.buffers) + len(round.groups) + number, f"the pool `{name}`")
 
 
-def left_by_graphs(round: Round, static: dict[int, set[int]]) -> dict[int, dict[int, Hidden]]:
-    """Buffers that graphs write into memory of theirs: by buffer, the captures and where each keeps it.
+class Left(Record):
+    """Where graphs leave a buffer that they write."""
+
+    by_capture: dict[int, Hidden]
+    memories: tuple[Hidden, ...]
+    """The same, each once."""
+
+
+def left_by_graphs(round: Round, static: dict[int, set[int]]) -> dict[int, Left]:
+    """Buffers that graphs write into memory of theirs.
 
     `static` says of each capture which buffers are baked into it.
     """
@@ -67,4 +75,7 @@ def left_by_graphs(round: Round, static: dict[int, set[int]]) -> dict[int, dict[
             else:
                 continue
             found.setdefault(number, {})[phase.capture] = memory
-    return found
+    return {
+        number: Left(by_capture, tuple({one.number: one for one in by_capture.values()}.values()))
+        for number, by_capture in found.items()
+    }

@@ -317,10 +317,12 @@ class Round:
 
     @cached_property
     def meeting(self) -> tuple:
-        """Its structure, regions and collectives: two rounds that are equal in it race alike."""
+        """Its structure, regions, pools and collectives: two rounds that are equal in it race alike."""
         regions = tuple(tuple(access.region for access in phase.accesses) for phase in self.phases)
-        groups = tuple(phase.collective and phase.collective.group for phase in self.phases)
-        return self.structure, regions, groups
+        collectives = tuple(
+            one and (one.group, one.kind) for one in (phase.collective for phase in self.phases)
+        )
+        return self.structure, regions, self.pools, collectives
 
     @cached_property
     def structure(self) -> tuple:

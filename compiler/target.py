@@ -84,6 +84,8 @@ class Exchange(Record):
     """Most rows of a rank in a low-latency exchange."""
     captured: tuple[str, ...] = ("all_to_all", "low_latency")
     """Exchanges that a graph may hold: those that never wait for the host."""
+    turns_baked: bool = False
+    """Whether a graph keeps which of two windows was next when it was captured."""
 
 
 class Heading(Record):

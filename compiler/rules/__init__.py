@@ -2,18 +2,15 @@
 
 A rule module has a `RULE` that says what it refuses and why, with a bad and a mended example, and a
 `check` that finds it in a round, in a sound pipeline, or in what it takes from outside. Adding one means
-adding it to `MODULES`, `ACROSS`, `NOTES` or a family here, or to `OUTSIDE` in `outside.py`.
+adding it to `MODULES`, `ACROSS`, `NOTES` here, to a family in `families.py`,
+or to `OUTSIDE` in `outside.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from plait.compiler.order import Order
-from plait.compiler.round import Round
 from plait.compiler.rules import (
     carried_shape,
     host_in_capture,
@@ -26,11 +23,10 @@ from plait.compiler.rules import (
     too_many_streams,
     unneeded_edge,
 )
+from plait.compiler.rules.families import FAMILIES, modules
 from plait.compiler.rules.rule import Rule
-from plait.compiler.target import Target
 from plait.dsl.codes import CODES
 from plait.dsl.diagnostic import Diagnostic
-from plait.dsl.record import Record
 
 OF_ORDER = (
     race,
@@ -50,104 +46,6 @@ NOTES = (unneeded_edge,)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
 
 
-class Family(Record):
-    """Rules about something that few rounds have: loaded where one does, as loading costs start-up."""
-
-    concerns: Callable[[Round], object]
-    """What a round has that they are about; nothing: they have nothing to say."""
-    each: tuple[str, ...] = ()
-    """Names of modules that judge a round by itself: `check(round, order, target)`."""
-    across: tuple[str, ...] = ()
-    """Names of modules that judge the routes of a sound round together: `check(orders, target)`."""
-    races: tuple[str, ...] = ()
-    """Names of modules that say what `race` finds in memory that the text does not name."""
-    notes: tuple[str, ...] = ()
-    """Names of modules that look through a sound pipeline, variants and all: `check(orders)`."""
-    written: tuple[str, ...] = ()
-    """The same, of notes that are about a pipeline as it is written, with nothing set from outside."""
-    on: Callable[[Target], object] = lambda target: True
-    """What a target has that they are about."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*self.each, *self.across, *self.races, *self.notes, *self.written)
-
-
-RANKS = Family(
-    lambda round: round.groups,
-    each=("collectives_beside",),
-    across=(
-        "rank_local_choice",
-        "rank_wrong_group",
-        "rank_sequences",
-        "rank_ring",
-        "rank_ring_likely",
-    ),
-)
-POOLS = Family(
-    lambda round: round.pools or any(one.collective for one in round.phases),
-    each=("over_capacity", "pool_full", "exchange_in_graph"),
-    across=("capacities_differ",),
-    races=("communicator", "graph_memory"),
-)
-CAPTURES = Family(
-    lambda round: round.captures, each=("dead_output", "raw_in_capture", "shared_into_capture")
-)
-WIDTHS = Family(
-    lambda round: round.sizes, each=("rows_differ", "not_divided", "over_largest", "undefined_rows")
-)
-QUEUE = Family(
-    lambda round: any("raw" in phase.attributes for phase in round.phases),
-    each=("raw_not_drained",),
-)
-AHEAD = Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late"))
-LAUNCHES = Family(
-    lambda round: any(phase.launched for phase in round.phases),
-    each=("before_await",),
-)
-EARLIER = Family(
-    lambda round: any(edge.source.rounds_back for edge in round.edges),
-    across=("moving_point",),
-)
-EAGER = Family(
-    lambda round: any(one.braces is not None and one.capture is None for one in round.phases),
-    written=("never_captured",),
-)
-SILENT = Family(
-    lambda round: any(
-        not any(access.writes for access in phase.accesses)
-        for phase in round.phases
-        if phase.stream
-    ),
-    notes=("writes_nothing",),
-)
-BUDGETS = Family(
-    lambda round: round.captures,
-    across=("graph_streams", "graph_tasks", "graph_bytes", "streams_quota"),
-    on=lambda target: target.limits_graphs,
-)
-FORKS = Family(
-    lambda round: any(edge.word == "fork" for edge in round.edges),
-    notes=("hides_nothing",),
-)
-FAMILIES = (
-    *(
-        FORKS,
-        EAGER,
-        SILENT,
-        EARLIER,
-        LAUNCHES,
-        AHEAD,
-        QUEUE,
-        RANKS,
-        POOLS,
-        CAPTURES,
-        WIDTHS,
-        BUDGETS,
-    ),
-)
-
-
 def notes(orders: list[Order], written: bool) -> list[Diagnostic]:
     """What may be said of a sound pipeline; of what is written only where that is all there is."""
     looking = [*NOTES]
@@ -159,11 +57,6 @@ def notes(orders: list[Order], written: bool) -> list[Diagnostic]:
     # A fork that nothing needs is to go: what runs beside it is no matter then.
     unneeded = {note.span for note in found if note.code == unneeded_edge.RULE.code}
     return [note for note in found if note.code != "PL903" or note.span not in unneeded]
-
-
-def modules(names: Iterable[str]) -> Iterator[ModuleType]:
-    """Rule modules by name."""
-    return (import_module(f"{__name__}.{name}") for name in names)
 
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from plait.compiler.conflicts import regions_meet, static_by_capture
-from plait.compiler.hidden import Hidden, left_by_graphs, memory_of
+from plait.compiler.hidden import Hidden, Left, left_by_graphs, memory_of
 from plait.compiler.order import Order
 from plait.compiler.regions import Box, box, subtract
 from plait.compiler.round import Access, Capture, Close, Phase, Round
@@ -79,7 +79,7 @@ def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
 class _Walk:
     """The round, issued as often as reads go back, with every replay and what it leaves."""
 
-    def __init__(self, round: Round, left: dict[int, dict[int, Hidden]]):
+    def __init__(self, round: Round, left: dict[int, Left]):
         self.round = round
         self.left = left
         self.replays: dict[int, list[Capture]] = {}
@@ -106,9 +106,8 @@ class _Walk:
 
     def reads(self, phase: Phase, access: Access) -> bool:
         """Whether it takes from outside what a graph has left."""
-        return access.reads and phase.capture not in self.left.get(
-            access.buffer, {phase.capture: 0}
-        )
+        kept = self.left.get(access.buffer)
+        return access.reads and kept is not None and phase.capture not in kept.by_capture
 
     def replay(self, number: int, capture: Capture) -> None:
         self.replays.setdefault(memory_of(self.round, capture).number, []).append(capture)
@@ -117,10 +116,12 @@ class _Walk:
 
     def write(self, number: int, phase: Phase) -> None:
         for access in phase.accesses:
-            memories = self.left.get(access.buffer, {})
-            if not access.writes or not memories:
+            kept = self.left.get(access.buffer)
+            if not access.writes or kept is None:
                 continue
-            memory = memories.get(phase.capture or 0) or next(iter(memories.values()))
+            memory = kept.memories[0]
+            if phase.capture is not None:
+                memory = kept.by_capture.get(phase.capture, memory)
             region = self.box(access)
             before = self.values.get((access.buffer, number), [])
             known = self.round.buffers[access.buffer].shape is not None or access.region is None
@@ -134,7 +135,7 @@ class _Walk:
     def overwritten(
         self, number: int, phase: Phase, access: Access
     ) -> Iterator[tuple[Phase, Access, Hidden, Capture]]:
-        memories = {one.number: one for one in self.left[access.buffer].values()}
+        memories = {one.number: one for one in self.left[access.buffer].memories}
         region = self.box(access)
         for value in self.values.get((access.buffer, number - access.rounds_back), ()):
             since = self.replays.get(value.memory, [])[value.replays :]

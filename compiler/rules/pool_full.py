@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from plait.compiler.mend import MENDED, Mend
 from plait.compiler.order import Order, order
 from plait.compiler.round import HOST, Edge, Round, Source
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.compiler.values import Use, Value, too_many, values
-from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.diagnostic import Diagnostic, Fix, Label
 from plait.dsl.record import Record
 
 RULE = Rule(
@@ -134,6 +135,7 @@ def _diagnostic(round: Round, slots: Slots, value: Value, alive: list[Value]) ->
             ("phases", f"{use.phase.name}, {writer.phase.name}"),
         ),
         help=_help(round, use, value),
+        fix=_fix(round, use, writer),
     )
 
 
@@ -142,14 +144,27 @@ def _name(round: Round, use: Use) -> str:
 
 
 def _help(round: Round, late: Use, value: Value) -> str:
-    """What lets the write come after the use that is late."""
+    """How the write comes after the use that is late, or needs no slot of its own."""
     writer = value.uses[0]
     if late.phase in [use.phase for use in value.uses]:
         return f"use {_name(round, late)} up above `{writer.phase.name}`, in a phase of its own"
     if late.place >= writer.place:
         return f"issue `{writer.phase.name}` below `{late.phase.name}`"
+    if late.phase.capture != writer.phase.capture:
+        return f"let what runs `{writer.phase.name}` wait for what runs `{late.phase.name}`"
+    return ""
+
+
+def _fix(round: Round, late: Use, writer: Use) -> Fix | None:
+    """The edge that lets the write wait for the use, where it is issued above."""
+    one, other = late.phase, writer.phase
+    if late.place >= writer.place or one.capture != other.capture:
+        return None
     back = writer.moment.round - late.moment.round
-    target = writer.phase.stream
-    word = "join" if target == HOST or target < late.phase.stream else "fork"
-    edge = Edge(-1, word, Source("phase", late.phase.number, back), target, writer.access.span)
-    return f"let it wait: before line {writer.phase.statement.line}, write: {round.edge_text(edge)}"
+    if back and one.capture is not None:  # a graph waits for no round before
+        return None
+    word = "join" if other.stream == HOST or other.stream < one.stream else "fork"
+    edge = Edge(MENDED, word, Source("phase", one.number, back), other.stream, other.span)
+    editable = not (one.repeated or other.repeated) and (one.braces == other.braces)
+    place = round.places["phase", other.number]
+    return Mend(edge, place, round.edge_text(edge), other.statement, editable).fix()

@@ -60,6 +60,16 @@ def test_a_clean_design_checks_and_lowers(name: str) -> None:
         assert from_json(to_json(schedule)) == schedule
 
 
+@pytest.mark.parametrize("target", ["cuda", "ascend910c"])
+def test_two_batch_overlap_is_captured_in_the_mode_that_can_be(target: str) -> None:
+    """With `all_to_all` no graph of an accelerator holds it; with `low_latency` it is clean."""
+    source = spec("e_two_batch")
+    settings = SMALLER["e_two_batch"]
+    assert {code for code, _ in found(source, settings=settings, target=target)} == {"PL853"}
+    text = source.text.replace("all_to_all", "low_latency")
+    assert found(Source(source.name, text), settings=settings, target=target) == []
+
+
 @pytest.fixture(scope="module")
 def shorter(tmp_path_factory: pytest.TempPathFactory) -> Source:
     """The whole serving round with three target layers instead of 61: one of each ratio."""
