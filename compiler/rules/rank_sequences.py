@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.ranks.behaviours import behaviours
-from plait.compiler.ranks.matching import Mismatch, mismatches
+from plait.compiler.ranks.judged import judged
+from plait.compiler.ranks.matching import Mismatch
 from plait.compiler.ranks.sequences import Exchange, communicator_name
 from plait.compiler.round import Phase
 from plait.compiler.rules.rule import Rule
@@ -46,9 +46,8 @@ pipeline p {
 
 def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """One finding for every collective at which sequences first differ by no single value."""
-    found = behaviours(order.round for order in orders)
     by_span: dict[Span, Diagnostic] = {}
-    for one in mismatches(found) if found else ():
+    for one in judged(orders).mismatches:
         if one.cause is None:
             diagnostic = _diagnostic(one)
             by_span.setdefault(diagnostic.span, diagnostic)
