@@ -27,8 +27,8 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         found = replace(orders[structure], round=round)  # same order, other sizes
         result.append(found)
         meeting = round.meeting
-        modules = rules.OF_SIZES if meeting in judged else rules.MODULES
-        findings = [finding for module in modules for finding in module.check(round, found)]
+        always = rules.OF_SIZES if meeting in judged else rules.MODULES
+        findings = [finding for module in always for finding in module.check(round, found)]
         concerned = [one for one in here if one.each + one.of_order and one.concerns(round)]
         names = [one.each if meeting in judged else one.of_order + one.each for one in concerned]
         late = [module for some in names for module in modules(some)]

@@ -55,10 +55,11 @@ def behaviours(rounds: Iterable[Round]) -> Behaviours | None:
     found: list[Behaviour] = []
     seen: dict[Communicator, None] = {}
     choices: tuple[Choice, ...] = ()
-    for number, round in enumerate(rounds):
-        listed = list(exchanges(round))
+    listings = [(round, list(exchanges(round))) for round in rounds]
+    skipping = any(one.skipped for _, listed in listings for _, one in listed)
+    idles = (False, True) if skipping else (False,)
+    for number, (round, listed) in enumerate(listings):
         choices = choices or round.choices
-        idles = (False, True) if any(one.skipped for _, one in listed) else (False,)
         answers = list(_answers(round.choices))
         for idle in idles:
             taken = [(of, one) for of, one in listed if not (idle and one.skipped)]

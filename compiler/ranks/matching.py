@@ -1,8 +1,9 @@
 """Whether the ranks of a communicator exchange the same, in the same order.
 
 Two behaviours may meet in a communicator when they have one key: equal answers to all that its ranks
-agree on. Then their sequences have to be equal. One that differs is laid to the single answer that
-makes it differ, where there is one. The work is behaviours x (length + answers), by hashing.
+agree on. Then their sequences have to be equal. Behaviours are all combinations of answers, so where
+two differ, some two differ that are equal in all answers but one: that one is named. The work is
+behaviours x (length + answers), by hashing.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ class Mismatch:
     one: Behaviour
     other: Behaviour
     cause: Choice | None
-    """What alone makes them differ; None: being idle, or several answers together."""
+    """What alone makes them differ; None: being idle."""
 
     @property
     def idle(self) -> bool:
-        """Whether they differ in being idle."""
-        return self.one.idle != self.other.idle
+        return self.cause is None
+
+    @property
+    def busy(self) -> Behaviour:
+        """One of the two that is not idle, if they differ in that."""
+        return self.other if self.one.idle else self.one
 
     @property
     def sequences(self) -> tuple[list[Exchange], list[Exchange]]:
@@ -49,15 +54,7 @@ class Mismatch:
         at, _, _ = self.first
         name = communicator_name(self.one.round, self.communicator)
         heads = differences(self.behaviours, self.one, self.other)
-        rows = [
-            (
-                name,
-                *(
-                    f"a rank with {head}" if " = " in head else f"a rank that is {head}"
-                    for head in heads
-                ),
-            )
-        ]
+        rows = [(name, *(f"a rank {'with' if ' = ' in one else 'that is'} {one}" for one in heads))]
         columns = self.sequences
         for place in range(max(at - 2, 0), min(at + 3, max(map(len, columns)))):
             shown = [column[place] if place < len(column) else None for column in columns]
@@ -85,29 +82,25 @@ def _types(one: Exchange) -> str:
 
 def mismatches(found: Behaviours) -> Iterator[Mismatch]:
     """One for every communicator and cause."""
+    busy = [one for one in found.all if not one.idle]
+    idle = len(found.choices)
     for of in found.communicators:
         own = [place for place, agreed in enumerate(found.agreed(of)) if not agreed]
-        pair = _differ(found, of, own)
-        if pair is None:
-            continue
-        single = False
         for place in own:
-            if pair_of := _differ(found, of, [place]):
-                single = True
-                cause = found.choices[place] if place < len(found.choices) else None
-                yield Mismatch(found, of, *pair_of, cause)
-        if not single:
-            yield Mismatch(found, of, *pair, None)
+            # What only idle ranks do differently comes of what they leave out.
+            compared = busy if place != idle and idle in own else found.all
+            if pair := _differ(compared, of, place):
+                cause = None if place == idle else found.choices[place]
+                yield Mismatch(found, of, *pair, cause)
 
 
 def _differ(
-    found: Behaviours, of: Communicator, free: list[int]
+    compared: list[Behaviour], of: Communicator, free: int
 ) -> tuple[Behaviour, Behaviour] | None:
-    """The first two behaviours of unequal sequence that are equal in all answers but these."""
-    fixed = sorted(set(range(len(found.choices) + 1)) - set(free))
+    """The first two behaviours of unequal sequence that are equal in all answers but that."""
     first: dict[tuple[Hashable, ...], Behaviour] = {}
-    for one in found.all:
-        other = first.setdefault(tuple(one.answers[place] for place in fixed), one)
+    for one in compared:
+        other = first.setdefault((*one.answers[:free], *one.answers[free + 1 :]), one)
         if other.signatures.get(of) != one.signatures.get(of):
             return other, one
     return None

@@ -30,14 +30,14 @@ class Exchange(Record):
     span: Span = uncompared()
     graph: str | None = uncompared()
     """The capture that it is part of."""
+    skipped: bool = uncompared()
+    """Whether an idle rank leaves it out."""
     captured: bool
     dtypes: tuple[str, ...] = ()
     shapes: tuple[tuple[tuple[int, ...] | None, tuple[Axis, ...] | None], ...] = ()
     """Of what it writes, with the regions, where its kind needs them equal."""
     rows: int | None = None
     capacity: int | None = None
-    skipped: bool = False
-    """Whether an idle rank leaves it out."""
 
     @property
     def text(self) -> str:
@@ -67,7 +67,7 @@ def exchanges(round: Round) -> Iterator[tuple[Communicator, Exchange]]:
                 yield (item.collective.group, item.stream == HOST), found
         elif isinstance(item, Vote) and item.group is not None and not alone(groups, item.group):
             names = ", ".join(item.names)
-            yield (item.group, True), Exchange("vote", names, place, item.span, None, False)
+            yield (item.group, True), Exchange("vote", names, place, item.span, None, False, False)
 
 
 def sequence(round: Round, communicator: Communicator, idle: bool) -> list[Exchange]:
@@ -94,12 +94,12 @@ def _of_phase(round: Round, place: int, phase: Phase) -> Exchange:
         place,
         collective.span,
         None if phase.capture is None else round.captures[phase.capture].name,
+        "skip_idle" in phase.attributes,
         phase.capture is not None,
         tuple(buffer.dtype for buffer in buffers),
         tuple((b.shape, a.region) for a, b in zip(sent, buffers, strict=True)) if shaped else (),
         phase.rows if shaped else None,
         collective.capacity,
-        "skip_idle" in phase.attributes,
     )
 
 

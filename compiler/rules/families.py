@@ -75,7 +75,7 @@ FAMILIES = (
         across=(
             "rank_local_choice",
             "rank_wrong_group",
-            "rank_sequences",
+            "idle_collective",
             "rank_ring",
             "rank_ring_likely",
         ),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.ranks.behaviours import behaviours
 from plait.compiler.ranks.groups import smallest_around
-from plait.compiler.ranks.matching import Mismatch, mismatches
+from plait.compiler.ranks.judged import judged
+from plait.compiler.ranks.matching import Mismatch
 from plait.compiler.round import Choice
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -49,9 +49,8 @@ pipeline p {
 
 def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """One finding for every value, with all communicators that follow it."""
-    found = behaviours(order.round for order in orders)
     by_choice: dict[str, list[Mismatch]] = {}
-    for one in mismatches(found) if found else ():
+    for one in judged(orders).mismatches:
         if one.cause is not None and one.cause.group is None:
             by_choice.setdefault(one.cause.name, []).append(one)
     return [_diagnostic(ours) for ours in by_choice.values()]

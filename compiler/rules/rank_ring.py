@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.ranks.behaviours import Behaviour, Behaviours, behaviours
-from plait.compiler.ranks.matching import mismatches
-from plait.compiler.ranks.progress import Node, Ring, ring
+from plait.compiler.ranks.behaviours import Behaviour, Behaviours
+from plait.compiler.ranks.judged import judged
+from plait.compiler.ranks.progress import Node, Ring
 from plait.compiler.ranks.sequences import Exchange, communicator_name, sequence
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -57,13 +57,11 @@ pipeline p {
 
 def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """The shortest ring, once all ranks have the same sequences."""
-    found = behaviours(order.round for order in orders)
-    if found is None or len(found.communicators) < 2:
+    ranks = judged(orders)
+    if ranks.ring is None or not ranks.ring.meets:
         return []
-    around = ring(found, orders)
-    if around is None or not around.meets or next(mismatches(found), None) is not None:
-        return []
-    return [diagnostic(found, around, RULE.code)]
+    assert ranks.behaviours is not None
+    return [diagnostic(ranks.behaviours, ranks.ring, RULE.code)]
 
 
 def diagnostic(found: Behaviours, around: Ring, code: str) -> Diagnostic:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.ranks.behaviours import behaviours
-from plait.compiler.ranks.matching import mismatches
-from plait.compiler.ranks.progress import ring
+from plait.compiler.ranks.judged import judged
 from plait.compiler.rules import rank_ring
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -71,10 +69,8 @@ pipeline p {
 
 def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """The shortest such ring, once all ranks have the same sequences."""
-    found = behaviours(order.round for order in orders)
-    if found is None or len(found.communicators) < 2:
+    ranks = judged(orders)
+    if ranks.ring is None or ranks.ring.meets:
         return []
-    around = ring(found, orders)
-    if around is None or around.meets or next(mismatches(found), None) is not None:
-        return []
-    return [rank_ring.diagnostic(found, around, RULE.code)]
+    assert ranks.behaviours is not None
+    return [rank_ring.diagnostic(ranks.behaviours, ranks.ring, RULE.code)]

@@ -6,6 +6,7 @@ import pytest
 
 from plait.compiler.compile import Asked, prove, read_source
 from plait.compiler.ranks.view import ranks, ranks_text
+from plait.compiler.rules import rank_ring_likely
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.edits import edited
 
@@ -116,6 +117,11 @@ guard seeded
   buffer x : i64[4] carried
   when seeded { phase start on main { updates x } }
   phase reduce on main { updates x  collective all_reduce over tp }"""),
+    "a number of steps that the ranks vote on": spec("""\
+dim steps in [1, 2] over tp
+  stream main
+  buffer x : i64[4] carried
+  for i in 1 .. steps { phase step[i] on main { updates x  collective all_reduce over tp } }"""),
     "a vote that only settings decide": spec("""\
 param shared = true
   guard seeded over tp if shared else true
@@ -186,6 +192,16 @@ guard seeded over attn
         "PL452",
         spec(f"dim bs in [1, 2] same over attn\n  {REDUCED}", "group tp\n  group attn in tp"),
     ),
+    "idle ranks on one way of a guard": (
+        "PL453",
+        spec("""\
+dim bs in [1, 2] over tp
+  guard seeded
+  stream main
+  buffer x : i64[bs] carried
+  when seeded { phase reduce on main skip_idle { updates x  collective all_reduce over tp } }
+  else { phase reduce on main { updates x  collective all_reduce over tp } }"""),
+    ),
     "idle ranks of a vote": (
         "PL453",
         spec(f"dim bs in [1, 2] over tp\n  {REDUCED.replace('on main {', 'on main skip_idle {')}"),
@@ -245,6 +261,17 @@ def test_three_ranks_hang_though_no_two_do(findings) -> None:
         kept = str([one for one in (0, 1, 2) if one != turn])
         text = TURNS.replace("[0, 1, 2] = 0", f"{kept} = {(turn + 1) % 3}")
         assert findings(text) == []
+
+
+def test_a_ring_that_no_known_ranks_make_can_be_silenced(findings) -> None:
+    """It is a note, on the line that it is about, and takes a reason."""
+    bad = rank_ring_likely.RULE.bad
+    (found,) = findings(bad)
+    line = found.span.line - 1
+    lines = bad.splitlines()
+    lines[line] += "  # allow PL459: ranks of b are never in two groups a"
+    assert found.severity == "note"
+    assert "PL459" not in {one.code for one in findings("\n".join(lines))}
 
 
 def test_ranks_that_agree_on_the_order_do_not_hang(findings) -> None:
