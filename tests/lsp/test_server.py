@@ -101,7 +101,7 @@ def test_a_finding_is_published_mended_and_gone(editor: Client) -> None:
     mended = editor.edited(uri, action["edit"]["changes"][uri])
     assert mended == SMALL
     editor.change(uri, mended)
-    assert editor.findings(uri) == []
+    assert {one["code"] for one in editor.findings(uri)} <= {"PL903"}  # too small to hide anything
 
 
 def test_a_fix_ends_its_lines_as_the_text_does(editor: Client) -> None:
@@ -141,7 +141,7 @@ def test_a_note_is_answered_by_a_comment_with_a_reason(editor: Client) -> None:
         "  join side into main\n", "  join side into main\n  join make into side\n"
     )
     uri = editor.open("note.spec", text)
-    (finding,) = editor.findings(uri)
+    (finding,) = (one for one in editor.findings(uri) if one["code"] != "PL903")
     assert (finding["code"], finding["severity"]) == ("PL901", 3)
     (action,) = fixes(editor, uri, finding)
     assert action["title"] == "Allow PL901 here, for a reason to be written"
@@ -150,7 +150,7 @@ def test_a_note_is_answered_by_a_comment_with_a_reason(editor: Client) -> None:
     editor.change(uri, allowed)
     assert "PL005" in [one["code"] for one in editor.findings(uri)]
     editor.change(uri, allowed.replace("PL901:", "PL901: the host throttles"))
-    assert editor.findings(uri) == []
+    assert {one["code"] for one in editor.findings(uri)} <= {"PL903"}
 
 
 def test_only_the_newest_text_is_told_about(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_only_the_newest_text_is_told_about(tmp_path: Path) -> None:
     uri = editor.open("fast.spec", SMALL)
     for size in range(20):
         editor.change(uri, SMALL.replace("[1, 4]", f"[1, {4 + size}]"))
-    assert editor.findings(uri) == []
+    assert {one["code"] for one in editor.findings(uri)} <= {"PL903"}
     assert [one["version"] for one in editor.published] == [21]
     assert editor.end() == 0
 
