@@ -8,7 +8,7 @@ from plait.compiler import rules
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules import never_comes_back, race, switch, too_many_streams
-from plait.compiler.rules.families import FAMILIES
+from plait.compiler.rules.families import FAMILIES, modules
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Report
 
