@@ -7,7 +7,7 @@ from plait.compiler.conflicts import Race, races
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
-from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.diagnostic import Diagnostic, Label, Overlap
 
 RULE = Rule(
     code="PL201",
@@ -97,6 +97,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         facts=tuple(facts),
         help=_help(race, buffer),
         fix=edge.fix(),
+        overlap=Overlap(phases[0], phases[1], race.distance),
     )
 
 
