@@ -24,6 +24,7 @@ VERBS = {
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",
     "diff": "compare two schedules",
+    "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "new": "write a spec to start from, and the program that runs it",
     "lsp": "speak to an editor",
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from soak.__main__ import commit
-
 from oracles.soundness import soundness
+from soak.__main__ import commit
 
 ROUNDS = 10_000
 DISAGREED: dict[str, str] = {}
