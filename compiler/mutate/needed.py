@@ -40,7 +40,7 @@ class Unordered(Record):
     apart: int
 
     def __str__(self) -> str:
-        ago = f" of {self.apart} before" if self.apart else ""
+        ago = {0: "", 1: " of the round before"}.get(self.apart, f" of {self.apart} rounds before")
         return f"`{self.later}` may meet `{self.earlier}`{ago} in `{self.buffer}`"
 
 
