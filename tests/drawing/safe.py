@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from random import Random
 
 STREAMS = ("host", "a", "b", "c")
+GUARDED = 0.06
+"""Of the rounds, those with two routes, which are looked at in every sequence."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,13 @@ class Phase:
     stream: str
     accesses: tuple[Access, ...]
     capture: str | None = None
+    guarded: bool = False
+    """Whether it has a part only in some rounds."""
 
     def text(self) -> str:
-        return (
-            f"phase {self.name} on {self.stream} {{ {' '.join(a.text() for a in self.accesses)} }}"
-        )
+        clauses = " ".join(access.text() for access in self.accesses)
+        phase = f"phase {self.name} on {self.stream} {{ {clauses} }}"
+        return f"when often {{ {phase} }}" if self.guarded else phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +111,18 @@ class Safe:
 
     def text(self) -> str:
         streams = [f"stream {name}" for name in STREAMS[1:]]
-        parts = [*streams, *(b.text() for b in self.buffers), *(one.text() for one in self.lines)]
+        guard = ["guard often"] if self.guarded else []
+        parts = [
+            *guard,
+            *streams,
+            *(b.text() for b in self.buffers),
+            *(one.text() for one in self.lines),
+        ]
         return "\n".join(["spec 1", "pipeline p {", *(f"  {part}" for part in parts), "}", ""])
+
+    @property
+    def guarded(self) -> bool:
+        return any(isinstance(line, Phase) and line.guarded for line in self.lines)
 
     @property
     def edges(self) -> list[Edge]:
@@ -169,6 +184,8 @@ def _drawn(random: Random) -> Safe:
             stream = "host" if random.random() < 0.1 else random.choice(streams)
             lines.append(_phase(random, f"p{number}", stream, buffers))
             number += 1
+    if random.random() < GUARDED:
+        lines = _with_a_guard(lines, random)
     return _without_dead_reads(Safe(buffers, tuple(lines)))
 
 
@@ -190,11 +207,20 @@ def _phase(
     return Phase(name, stream, tuple(accesses), capture)
 
 
+def _with_a_guard(lines: list[Line], random: Random) -> list[Line]:
+    """One phase has a part only where the guard says so."""
+    free = [p for p in lines if isinstance(p, Phase) and p.capture is None and p.stream != "host"]
+    chosen = random.choice(free) if free else None
+    return [
+        replace(line, guarded=True) if isinstance(line, Phase) and line is chosen else line
+        for line in lines
+    ]
+
+
 def _without_dead_reads(drawn: Safe) -> Safe:
-    """Of a buffer that nothing writes there is no earlier round's value."""
-    written = {
-        a.buffer for p in drawn.lines if isinstance(p, Phase) for a in p.accesses if a.writes
-    }
+    """Of a buffer that not every round writes there is no earlier round's value to ask for."""
+    sure = [p for p in drawn.lines if isinstance(p, Phase) and not p.guarded]
+    written = {a.buffer for p in sure for a in p.accesses if a.writes}
     lines = tuple(
         replace(
             line,
@@ -224,6 +250,8 @@ def _mended(drawn: Safe, missing: Pair, random: Random) -> Safe:
     if not missing.by_issue and into != "host" and random.random() < 0.3:
         at = random.choice([n for n in range(lowest, at + 1) if _within(lines, n) == capture])
     from_stream = random.random() < 0.4 and origin not in ("host", into)
+    if earlier.guarded and missing.apart == 0:  # there may be no such phase to name
+        from_stream = True
     if from_stream:
         edge = Edge(origin, into, 0, random.random() < 0.5, capture)
     else:
@@ -304,6 +332,8 @@ def _within(lines: list[Line], at: int) -> str | None:
 
 def broken(drawn: Safe, random: Random) -> Safe | None:
     """The round with one edge gone, or less than it was, so that a needed order is not there."""
+    if drawn.guarded:
+        return None  # a stream that only waits in some rounds is nothing to wait for, yet emitted it is
     edges = drawn.edges
     random.shuffle(edges)
     for edge in edges:
@@ -326,7 +356,8 @@ def _weaker(drawn: Safe, edge: Edge) -> Iterator[Edge]:
         return
     above = drawn.lines[: drawn.lines.index(edge)]
     for line in above:
-        if isinstance(line, Phase) and line.capture is None and line.stream == edge.source:
+        free = isinstance(line, Phase) and line.capture is None and not line.guarded
+        if isinstance(line, Phase) and free and line.stream == edge.source:
             yield replace(edge, source=line.name)
 
 
@@ -365,6 +396,9 @@ class _Unrolled:
     pending: dict[tuple, int] = field(default_factory=dict)
     host: int = 0
     touches: list[_Touch] = field(default_factory=list)
+    phases: dict[str, Phase] = field(default_factory=dict)
+    ends: list[dict[tuple, int]] = field(default_factory=list)
+    """Of each round, the tails that it left."""
 
     def item(self, name: tuple, queue: tuple) -> _Item:
         past = self.host | self.tails.get(queue, 0) | self.pending.pop(queue, 0)
@@ -377,14 +411,25 @@ class _Unrolled:
 
 
 def unordered(drawn: Safe) -> Iterator[Pair]:
-    """Pairs that meet without an order, the nearest rounds first."""
-    found = _unrolled(drawn)
-    for apart in range(1 + max(b.copies for b in drawn.buffers)):
-        for one in found.touches:
-            for other in found.touches:
-                late = other.round - one.round == apart and not other.begin & one.end
-                if late and _meet(drawn, one, other):
-                    yield Pair(one.phase, other.phase, apart, one.inside, other.by_issue)
+    """Pairs that meet without an order, the nearest rounds first, in any sequence of the routes."""
+    copies = max(b.copies for b in drawn.buffers)
+    back = max((e.back for e in drawn.edges), default=0)
+    rounds = 2 + max(copies, back)
+    found = [
+        _unrolled(drawn, route, rounds - 1 - copies)
+        for route in product((True, False) if drawn.guarded else (True,), repeat=rounds)
+    ]
+    for apart in range(1 + copies):
+        for state in found:
+            yield from _unordered(drawn, state.touches, apart)
+
+
+def _unordered(drawn: Safe, touches: list[_Touch], apart: int) -> Iterator[Pair]:
+    for one in touches:
+        for other in touches:
+            late = other.round - one.round == apart and not other.begin & one.end
+            if late and _meet(drawn, one, other):
+                yield Pair(one.phase, other.phase, apart, one.inside, other.by_issue)
 
 
 def _meet(drawn: Safe, one: _Touch, other: _Touch) -> bool:
@@ -403,15 +448,14 @@ def _meet(drawn: Safe, one: _Touch, other: _Touch) -> bool:
     return slots % a.buffer.copies == 0 and a.first < b.end and b.first < a.end
 
 
-def _unrolled(drawn: Safe) -> _Unrolled:
-    state = _Unrolled()
-    copies = max(b.copies for b in drawn.buffers)
-    back = max((e.back for e in drawn.edges), default=0)
-    for round in range(2 + max(copies, back)):
-        _round(drawn, state, round)
+def _unrolled(drawn: Safe, route: tuple[bool, ...], since: int) -> _Unrolled:
+    state = _Unrolled(phases={p.name: p for p in drawn.lines if isinstance(p, Phase)})
+    for round, guard in enumerate(route):
+        lines = tuple(one for one in drawn.lines if guard or not getattr(one, "guarded", False))
+        _round(replace(drawn, lines=lines), state, round)
+        state.ends.append(dict(state.tails))
     # In the first rounds the waits for rounds before them are not there: the last ones are as all are.
-    last = 1 + max(copies, back)
-    state.touches = [t for t in state.touches if t.round >= last - copies]
+    state.touches = [t for t in state.touches if t.round >= since]
     return state
 
 
@@ -480,14 +524,19 @@ def _edge(drawn: Safe, state: _Unrolled, round: int, edge: Edge) -> None:
         before = state.tails.get(queue(edge.source), 0)
     else:
         name = edge.source.removesuffix(".loaded")
-        phase = next((p for p in drawn.lines if isinstance(p, Phase) and p.name == name), None)
+        phase = state.phases.get(name)
         what = "run"
         if phase is None:
             what = "loaded" if edge.source.endswith(".loaded") else "done"
         elif phase.capture is not None and edge.capture is None:
             name, what = phase.capture, "done"
-        item = state.items.get((name, what, round - edge.back))
+        past = round - edge.back
+        item = state.items.get((name, what, past))
         before = item.over if item else 0
+        if (
+            item is None and phase is not None and past >= 0
+        ):  # it had no part: its stream's end stands for it
+            before = state.ends[past].get((None, phase.stream), 0)
     if edge.into == "host":
         state.item((id(edge), "host", round), (None, "host"))
         state.host |= before

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from drawing.rounds import elaborated
 from oracles.interleavings import Machine
+from oracles.routes import lowered, sequences
 from oracles.sanitizer import verdict
-from oracles.trace import rounds_of, trace
+from oracles.trace import trace
 from plait.compiler.check import check
-from plait.compiler.lower import lower
+from plait.compiler.elaborate import elaborate
+from plait.compiler.round import Round
 from plait.compiler.target import load_target
 from plait.dsl.diagnostic import Diagnostic, Report
-from plait.runtime.schedule import Digest
+from plait.dsl.library import load_library
+from plait.dsl.settings import settings_for
+from plait.dsl.span import Source
 
-RACE = "PL201"
+RACES = {"PL201", "PL203"}
 
 
 @dataclass(frozen=True)
@@ -33,42 +36,42 @@ class Judged:
 
     @property
     def races(self) -> list[Diagnostic]:
-        return [one for one in self.errors if one.code == RACE]
+        return [one for one in self.errors if one.code in RACES]
 
     @property
     def agreed(self) -> bool:
         """Whether the three say the same, and the rules nothing but races and what follows from them."""
         refused = bool(self.races)
-        others = {one.code for one in self.errors} - {RACE, "PL401"}
+        others = {one.code for one in self.errors} - RACES - {"PL401"}
         alike = self.different == self.unordered == refused == bool(self.errors)
         return alike and self.shown and not others
 
 
 def judged(text: str, random: Random) -> Judged:
-    """A round of one route, proven, and lowered even where it is refused."""
-    round = elaborated(text)
+    """A round, proven, and lowered even where it is refused."""
     report = Report()
-    orders = check([round], load_target("cpu"), report)
-    digest = Digest("random.spec", "0" * 64)
-    schedule = lower(
-        orders,
-        variant=None,
-        compiler="test",
-        sources=[],
-        digests=[digest],
-        target=digest,
-        environment={},
-    )
-    steps = trace(schedule, [schedule.buckets[0]] * rounds_of(schedule))
-    machine = Machine(steps)
-    searched = machine.search(random)
-    found = searched.different
-    different = found is not None and machine.different(found)
+    orders = check(_routes(text), load_target("cpu"), report)
     errors = [one for error in report.errors for one in error.with_following()]
-    if found is None:
-        order, _ = machine.somewhere(random)
-        different = machine.different(order)
-    return Judged(errors, different, searched.every, bool(verdict(steps)), _shown(machine, errors))
+    different = unordered = False
+    every = shown = True
+    for number, sequence in enumerate(sequences(schedule := lowered(orders))):
+        steps = trace(schedule, sequence)
+        machine = Machine(steps)
+        found = machine.search(random)
+        every = every and found.every
+        order = found.different or machine.somewhere(random)[0]
+        different = different or machine.different(order)
+        unordered = unordered or bool(verdict(steps))
+        shown = shown and (number > 0 or _shown(machine, errors))
+    return Judged(errors, different, every, unordered, shown)
+
+
+def _routes(text: str) -> list[Round]:
+    library = load_library(Source("random.spec", text))
+    pipeline, report = library.file.pipelines[0], Report()
+    rounds = elaborate(pipeline, library, settings_for(library.file, pipeline), report)
+    assert not report.errors, report.errors
+    return rounds
 
 
 def _shown(machine: Machine, errors: list[Diagnostic]) -> bool:

@@ -19,10 +19,10 @@ SMALL = 150
 """Steps of a sequence that is run in every interleaving; the sanitizer judges the others."""
 
 
-def broken(orders: list[Order], random: Random) -> bool:
+def lowered(orders: list[Order]) -> Schedule:
     """Of orders that may be wrong; sizes and names must be right."""
-    digest = Digest("mutant.spec", "0" * 64)
-    schedule = lower(
+    digest = Digest("test.spec", "0" * 64)
+    return lower(
         orders,
         variant=None,
         compiler="test",
@@ -31,6 +31,10 @@ def broken(orders: list[Order], random: Random) -> bool:
         target=digest,
         environment={},
     )
+
+
+def broken(orders: list[Order], random: Random) -> bool:
+    schedule = lowered(orders)
     return any(_broken(trace(schedule, one), random) for one in sequences(schedule))
 
 
