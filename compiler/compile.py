@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -274,3 +274,23 @@ def _outside(
 
 def _dims(rounds: list[Round]) -> list[str]:
     return list(rounds[0].sizes) if rounds else []
+
+
+def every_route(source: Source, asked: Asked) -> Iterator[tuple[list[Order], list[Diagnostic]]]:
+    """Of every pipeline and variant asked for, the order of its routes, and the errors in it.
+
+    The orders are there where names and sizes are right, whatever else is wrong. Raises SpecError and
+    TargetError as `prove` does.
+    """
+    library = load_library(source)
+    file, target = library.file, load_target(asked.target)
+    pipelines = [one for one in file.pipelines if asked.pipeline in (None, one.name.text)]
+    for pipeline in pipelines or [choose_pipeline(file, asked.pipeline, asked.variant)]:
+        variants: list[str | None] = [asked.variant]
+        if asked.variant is None:
+            variants += [variant.name.text for variant in variants_of(file, pipeline)]
+        for variant in variants:
+            report = Report()
+            these = replace(asked, variant=variant)
+            orders, _ = _findings(library, pipeline, these, target, report)
+            yield orders, report.errors

@@ -163,11 +163,11 @@ class _Pass:
             self.moment(place, (None, HOST))
         else:
             origin = (None, self.round.captures[item.capture].stream)
-            inner = [key for key in self.tails if key[0] == item.capture]
             if isinstance(item, Close):
-                for key in inner:
+                for key in [key for key in self.tails if key[0] == item.capture]:
                     self.tails[origin] |= self.tails.pop(key)
-                    self.pending.pop(key, None)
+                for key in [key for key in self.pending if key[0] == item.capture]:
+                    del self.pending[key]  # nothing came after that edge
             self.moment(place, origin)
 
     def key(self, capture: int | None, stream: int) -> tuple[int | None, int]:

@@ -34,6 +34,15 @@ class Fix(Record):
     edits: tuple[Edit, ...] = ()
 
 
+class Overlap(Record):
+    """Two phases that some run has at once, though they meet in memory."""
+
+    earlier: str
+    later: str
+    apart: int
+    """How many rounds the later one's round is after the earlier one's."""
+
+
 class Diagnostic(Record):
     """One finding. `message` is one sentence without a full stop, with names as in the text."""
 
@@ -53,6 +62,8 @@ class Diagnostic(Record):
     fix: Fix | None = None
     because: tuple[Diagnostic, ...] = ()
     """Findings that follow from this one: mending it mends them."""
+    overlap: Overlap | None = None
+    """What the witness comes to, for programs that run it."""
 
     def with_following(self) -> Iterator[Diagnostic]:
         """This one, then those that follow from it."""

@@ -9,7 +9,7 @@ from plait.compiler.conflicts import Race, Touch, races
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
-from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.diagnostic import Diagnostic, Label, Overlap
 
 RULE = Rule(
     code="PL201",
@@ -111,6 +111,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         facts=tuple(facts),
         help=help,
         fix=edge.fix(),
+        overlap=Overlap(earlier.phase.name, later.phase.name, race.distance),
     )
 
 

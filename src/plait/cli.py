@@ -25,6 +25,7 @@ VERBS = {
     "explain": "explain a round, or a rule",
     "diff": "compare two schedules",
     "buckets": "choose buckets for the sizes that were seen",
+    "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "new": "write a spec to start from, and the program that runs it",
     "lsp": "speak to an editor",
 }

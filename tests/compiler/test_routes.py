@@ -327,3 +327,21 @@ pipeline p {
     assert [d.code for d in findings(text.replace("ASSUME", vouched))] == []
     silent = 'assume disjoint kv[0 .. 4], kv[4 .. 7], " "'
     assert "PL117" in [d.code for d in findings(text.replace("ASSUME", silent))]
+
+
+def test_an_edge_in_a_capture_with_nothing_after_it_ends_with_the_capture(findings) -> None:
+    """A stream that only waits there has no step of its own, and nothing to bring to the end."""
+    text = """\
+spec 1
+pipeline p {
+  dim bs in [1, 2]
+  stream main
+  stream side
+  buffer x : i64[2] carried
+  capture g on main rows 1 {
+    phase change on main { updates x[bs - 1] }
+    fork side from change
+  }
+}
+"""
+    assert not [one for one in findings(text) if one.code in ("PL201", "PL203")]

@@ -1,0 +1,83 @@
+"""One round as the rules, the interleavings and torch's sanitizer see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from oracles.interleavings import Machine
+from oracles.routes import lowered, sequences
+from oracles.sanitizer import verdict
+from oracles.trace import trace
+from plait.compiler.check import check
+from plait.compiler.elaborate import elaborate
+from plait.compiler.round import Round
+from plait.compiler.target import load_target
+from plait.dsl.diagnostic import Diagnostic, Report
+from plait.dsl.library import load_library
+from plait.dsl.settings import settings_for
+from plait.dsl.span import Source
+
+RACES = {"PL201", "PL203"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    errors: list[Diagnostic]
+    """Of the rules."""
+    different: bool
+    """Whether some interleaving that was tried has another result than the text."""
+    every: bool
+    """Whether all of them were tried."""
+    unordered: bool
+    """Whether the sanitizer says so."""
+    shown: bool
+    """Whether the run of every race's witness has another result than the text."""
+
+    @property
+    def races(self) -> list[Diagnostic]:
+        return [one for one in self.errors if one.code in RACES]
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the three say the same, and the rules nothing but races and what follows from them."""
+        refused = bool(self.races)
+        others = {one.code for one in self.errors} - RACES - {"PL401"}
+        alike = self.different == self.unordered == refused == bool(self.errors)
+        return alike and self.shown and not others
+
+
+def judged(text: str, random: Random) -> Judged:
+    """A round, proven, and lowered even where it is refused."""
+    report = Report()
+    orders = check(_routes(text), load_target("cpu"), report)
+    errors = [one for error in report.errors for one in error.with_following()]
+    different = unordered = False
+    every = shown = True
+    for number, sequence in enumerate(sequences(schedule := lowered(orders))):
+        steps = trace(schedule, sequence)
+        machine = Machine(steps)
+        found = machine.search(random)
+        every = every and found.every
+        order = found.different or machine.somewhere(random)[0]
+        different = different or machine.different(order)
+        unordered = unordered or bool(verdict(steps))
+        shown = shown and (number > 0 or _shown(machine, errors))
+    return Judged(errors, different, every, unordered, shown)
+
+
+def _routes(text: str) -> list[Round]:
+    library = load_library(Source("random.spec", text))
+    pipeline, report = library.file.pipelines[0], Report()
+    rounds = elaborate(pipeline, library, settings_for(library.file, pipeline), report)
+    assert not report.errors, report.errors
+    return rounds
+
+
+def _shown(machine: Machine, errors: list[Diagnostic]) -> bool:
+    for one in errors:
+        if one.overlap is not None:
+            order = machine.replayed(one.overlap.earlier, one.overlap.later, one.overlap.apart)
+            if order is None or not machine.different(order):
+                return False
+    return True
