@@ -50,18 +50,40 @@ class Wait(Record):
     target: int
     """Items. A target that is an edge is a host wait."""
     rounds_back: int
-    edge: int
-    """The item of the edge that asks for it."""
+    edges: tuple[int, ...]
+    """The item of the edge that asks for it. Where a stream passes on what it was to wait for itself,
+    with nothing of its own in between, all edges on the way: the one that names the source first."""
+
+    @property
+    def edge(self) -> int:
+        """The edge that leads to the target."""
+        return self.edges[-1]
 
 
 class Dropped(Record):
     """An edge that adds nothing: what its target waits for is over by then anyway."""
 
-    edge: int
-    target: int | None
+    edges: tuple[int, ...]
+    """As of a wait."""
+    target: int
     source: int | None
     """None: the stream it names was never issued anything."""
     rounds_back: int
+
+    @property
+    def edge(self) -> int:
+        return self.edges[-1]
+
+
+class _Asked(Record):
+    """A wait that the next item of a stream is to take."""
+
+    source: Moment | None
+    edges: tuple[int, ...]
+
+    @property
+    def newness(self) -> tuple[int, int]:
+        return (self.source.round, self.source.item) if self.source else (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -89,11 +111,35 @@ class Order:
 def rounds_needed(round: Round) -> int:
     """How many rounds show every race and settle every edge.
 
-    An edge takes effect at the next item of its target, which may come in the next round.
+    An edge takes effect at the next item of its target, which may come in the next round; or later,
+    where streams pass it on from the end of one round to the top of the next.
     """
     copies = max((buffer.copies for buffer in round.buffers), default=1)
     back = max((edge.source.rounds_back for edge in round.edges), default=0)
-    return 1 + max(copies, back + 1)
+    return 1 + max(copies, back + 1 + len(_passing(round)))
+
+
+def _passing(round: Round) -> set[int]:
+    """Streams that wait at the end of a round, and whose frontier is named before their next item."""
+    issued: set[int] = set()
+    named: set[int] = set()
+    waiting: set[int] = set()
+    for item in round.items:
+        if isinstance(item, Edge):
+            if item.capture is None:
+                waiting.add(item.target)
+                if item.source.kind == "stream" and item.source.number not in issued:
+                    named.add(item.source.number)
+        elif not isinstance(item, Vote) and (stream := _stream_outside(round, item)) is not None:
+            issued.add(stream)
+            waiting.discard(stream)
+    return waiting & named
+
+
+def _stream_outside(round: Round, item: Phase | Open | Close) -> int | None:
+    if isinstance(item, Phase):
+        return item.stream if item.capture is None else None
+    return round.captures[item.capture].stream
 
 
 def order(round: Round, rounds: int | None = None) -> Order:
@@ -115,7 +161,7 @@ class _Builder:
         self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
         """What is known on each coordinate after its newest moment, that one included."""
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
-        self.pending: list[list[tuple[Moment | None, int]]] = [[] for _ in range(width)]
+        self.pending: list[list[_Asked]] = [[] for _ in range(width)]
         """Edges whose target stream has not been issued its next item; it may come next round."""
         self.moments: list[dict[int, Moment]] = []
         self.waits: list[Wait] = []
@@ -161,9 +207,22 @@ class _Builder:
     def edge(self, number: int, place: int, edge: Edge) -> None:
         source = self.source(number, edge)
         target = self.coordinate(edge.capture, edge.target)
-        self.pending[target].append((source, place))
+        passed: list[_Asked] = []
+        if edge.source.kind == "stream":  # what it waits for by now is part of its frontier
+            passed = self.passed_on(self.coordinate(edge.capture, edge.source.number), place)
+        if source is not None or not passed:
+            passed.append(_Asked(source, (place,)))
+        self.pending[target] += passed
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
+
+    def passed_on(self, coordinate: int, edge: int) -> list[_Asked]:
+        """What a stream is to wait for, as an edge from it asks for it: of each queue the newest."""
+        newest: dict[int, _Asked] = {}
+        for one in sorted(self.pending[coordinate], key=lambda one: one.newness):
+            if one.source is not None:
+                newest[one.source.coordinate] = one
+        return [one.replace(edges=(*one.edges, edge)) for one in newest.values()]
 
     def source(self, number: int, edge: Edge) -> Moment | None:
         source = edge.source
@@ -198,13 +257,11 @@ class _Builder:
         pending = self.pending[coordinate]
         if not pending:
             return known
-        pending.sort(
-            key=lambda one: (one[0].round, one[0].item) if one[0] else (-1, -1), reverse=True
-        )
-        for source, edge in pending:
+        pending.sort(key=lambda one: one.newness, reverse=True)
+        for source, edges in ((one.source, one.edges) for one in pending):
             if source is None:
                 if self.settled:
-                    self.dropped.append(Dropped(edge, place, None, 0))
+                    self.dropped.append(Dropped(edges, place, None, 0))
                 continue
             needed = known[source.coordinate] < source.index
             if needed:
@@ -214,9 +271,9 @@ class _Builder:
             if self.settled:
                 back = number - source.round
                 if needed:
-                    self.waits.append(Wait(source.item, place, back, edge))
+                    self.waits.append(Wait(source.item, place, back, edges))
                 else:
-                    self.dropped.append(Dropped(edge, place, source.item, back))
+                    self.dropped.append(Dropped(edges, place, source.item, back))
         pending.clear()
         return known
 

@@ -107,15 +107,15 @@ def slow_order(rounds: Sequence[Round]) -> networkx.DiGraph:
             if isinstance(item, Edge):
                 source = item.source
                 if source.kind == "stream":
-                    start = newest.get(source.number)
+                    starts = [newest.get(source.number), *waiting.get(source.number, [])]
                 else:
-                    start = _named(rounds, source, number - source.rounds_back)
+                    starts = [_named(rounds, source, number - source.rounds_back)]
                 if item.target == HOST:
-                    follow(run, host, start)
+                    follow(run, host, *starts)
                     host = run
                     newest[HOST] = run
-                elif start is not None:
-                    waiting.setdefault(item.target, []).append(start)
+                else:
+                    waiting.setdefault(item.target, []).extend(filter(None, starts))
                 continue
             assert not isinstance(item, Vote)
             stream = item.stream if isinstance(item, Phase) else round.captures[item.capture].stream
