@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
+from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
 
