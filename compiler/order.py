@@ -12,8 +12,8 @@ began, so "a before b" is one comparison and the whole order is O((items + edges
 How many rounds. Edges never go to an earlier round and are the same in every round, so a path from
 a in round r to b in round r + d runs within those rounds, and exists for every r if it does for
 one. Accesses to a buffer with k copies meet at distances d, d + k, ... with d <= k, and instances
-of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and
-decisions about an edge of distance d within 2 + d, as its target may only come in the next round.
+of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and whether a
+wait of distance d is kept within 1 + d. `docs/order.md` says it at length.
 """
 
 from __future__ import annotations
@@ -109,31 +109,33 @@ class Order:
 
 
 def rounds_needed(round: Round) -> int:
-    """How many rounds show every race and settle every edge.
-
-    An edge takes effect at the next item of its target, which may come in the next round; or later,
-    where streams pass it on from the end of one round to the top of the next.
-    """
+    """How many rounds show every race and settle every edge: one more than the longest distance."""
     copies = max((buffer.copies for buffer in round.buffers), default=1)
+    return 1 + max(copies, _farthest(round))
+
+
+def _farthest(round: Round) -> int:
+    """A bound on how many rounds a wait reaches back.
+
+    As many as its edge says, or one where a stream's frontier is that of the round before; one more
+    where the next item of the target comes in the next round; and one for each stream that passes the
+    wait on from the end of a round to the top of the next.
+    """
     back = max((edge.source.rounds_back for edge in round.edges), default=0)
-    return 1 + max(copies, back + 1 + len(_passing(round)))
-
-
-def _passing(round: Round) -> set[int]:
-    """Streams that wait at the end of a round, and whose frontier is named before their next item."""
     issued: set[int] = set()
-    named: set[int] = set()
+    early: set[int] = set()
     waiting: set[int] = set()
     for item in round.items:
         if isinstance(item, Edge):
             if item.capture is None:
-                waiting.add(item.target)
+                if item.target != HOST:
+                    waiting.add(item.target)
                 if item.source.kind == "stream" and item.source.number not in issued:
-                    named.add(item.source.number)
+                    early.add(item.source.number)
         elif not isinstance(item, Vote) and (stream := _stream_outside(round, item)) is not None:
             issued.add(stream)
             waiting.discard(stream)
-    return waiting & named
+    return max(back, bool(early)) + bool(waiting) + len(waiting & early)
 
 
 def _stream_outside(round: Round, item: Phase | Open | Close) -> int | None:
