@@ -157,7 +157,7 @@ def races(order: Order, most: int = MOST_RACES) -> list[Race]:
     _search(order, touches(order, range(order.rounds)), found, most)
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
-            _search(order, _inner_touches(order, capture.number), found, most)
+            _search(order, inner_touches(order, capture.number), found, most)
     return sorted(found.values(), key=lambda r: (r.distance, r.later.item, -r.earlier.item))
 
 
@@ -232,7 +232,7 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
             written |= {access.buffer for access in item.accesses if access.writes}
 
 
-def _inner_touches(order: Order, capture: int) -> Iterator[Touch]:
+def inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
     last = order.rounds - 1
     for place, item in enumerate(order.round.items):

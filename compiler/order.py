@@ -75,7 +75,7 @@ class Dropped(Record):
         return self.edges[-1]
 
 
-class _Asked(Record):
+class Asked(Record):
     """A wait that the next item of a stream is to take."""
 
     source: Moment | None
@@ -146,10 +146,12 @@ def _stream_outside(round: Round, item: Phase | Open | Close) -> int | None:
 
 def order(round: Round, rounds: int | None = None) -> Order:
     """The order of the round repeated, over as many rounds as are needed to see all of it."""
-    return _Builder(round, rounds or rounds_needed(round)).build()
+    return Builder(round, rounds or rounds_needed(round)).build()
 
 
-class _Builder:
+class Builder:
+    """Walks the items of round after round. What asks for an order may be told otherwise: `wiring.py`."""
+
     def __init__(self, round: Round, rounds: int):
         self.round = round
         self.rounds = rounds
@@ -163,7 +165,7 @@ class _Builder:
         self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
         """What is known on each coordinate after its newest moment, that one included."""
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
-        self.pending: list[list[_Asked]] = [[] for _ in range(width)]
+        self.pending: list[list[Asked]] = [[] for _ in range(width)]
         """Edges whose target stream has not been issued its next item; it may come next round."""
         self.moments: list[dict[int, Moment]] = []
         self.waits: list[Wait] = []
@@ -198,7 +200,7 @@ class _Builder:
                     self.tails[one] = self.tails[origin]
             else:
                 for one in inner:  # and it ends when all of them have
-                    self.tails[origin] = _latest(self.tails[origin], self.tails[one])
+                    self.tails[origin] = latest(self.tails[origin], self.tails[one])
                     self.pending[one].clear()
                 self.moment(number, place, origin)
 
@@ -209,18 +211,18 @@ class _Builder:
     def edge(self, number: int, place: int, edge: Edge) -> None:
         source = self.source(number, edge)
         target = self.coordinate(edge.capture, edge.target)
-        passed: list[_Asked] = []
+        passed: list[Asked] = []
         if edge.source.kind == "stream":  # what it waits for by now is part of its frontier
             passed = self.passed_on(self.coordinate(edge.capture, edge.source.number), place)
         if source is not None or not passed:
-            passed.append(_Asked(source, (place,)))
+            passed.append(Asked(source, (place,)))
         self.pending[target] += passed
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
 
-    def passed_on(self, coordinate: int, edge: int) -> list[_Asked]:
+    def passed_on(self, coordinate: int, edge: int) -> list[Asked]:
         """What a stream is to wait for, as an edge from it asks for it: of each queue the newest."""
-        newest: dict[int, _Asked] = {}
+        newest: dict[int, Asked] = {}
         for one in sorted(self.pending[coordinate], key=lambda one: one.newness):
             if one.source is not None:
                 newest[one.source.coordinate] = one
@@ -244,7 +246,7 @@ class _Builder:
 
     def moment(self, number: int, place: int, coordinate: int) -> None:
         issued = self.tails[HOST]
-        known = _latest(self.tails[coordinate], issued)
+        known = latest(self.tails[coordinate], issued)
         known = self.take_pending(number, place, coordinate, known)
         index = len(self.queues[coordinate]) + 1
         moment = Moment(number, place, coordinate, index, known, issued)
@@ -269,7 +271,7 @@ class _Builder:
             if needed:
                 after = list(source.known)
                 after[source.coordinate] = source.index
-                known = _latest(known, tuple(after))
+                known = latest(known, tuple(after))
             if self.settled:
                 back = number - source.round
                 if needed:
@@ -297,5 +299,5 @@ def _coordinates(round: Round) -> list[tuple[int | None, int]]:
     return list(found)
 
 
-def _latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return a if a is b else tuple(map(max, a, b))
