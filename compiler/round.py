@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from plait.compiler.frame import Frame
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.values import Measure, Value, written
@@ -112,14 +113,14 @@ class Phase(Record):
     attributes: frozenset[str] = frozenset()
     capture: int | None = None
     rows: int | None = None
-    repeated: bool = False
-    """Whether its statement is expanded more than once: an edit of the text would touch every copy."""
     collective: Collective | None = None
     cost: Measure | None = None
     braces: Span | None = None
     """The statement of the capture it stands in, also where that runs eagerly."""
     launched: bool = False
     """Whether it is the first half of a split operation, on a stream that is its own."""
+    frame: Frame | None = None
+    """Where its statement stands."""
 
 
 class Capture(Record):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from plait.compiler.conflicts import Touch, inner_touches, races, touches
+from plait.compiler.conflicts import Race, Touch, inner_touches, races, touches
 from plait.compiler.order import Builder, Dropped, Moment, Order, Wait, latest, order
 from plait.compiler.round import HOST, Close, Edge, Open, Round
 from plait.compiler.rules import never_comes_back
@@ -100,11 +100,20 @@ def least(found: Order) -> tuple[Needed, ...]:
     return tuple(builder.needed)
 
 
-class _Least(Builder):
-    """The round without its edges, in which accesses ask for what they need."""
+def missing(found: Order) -> list[Race]:
+    """The fewest races that it takes to be ordered for none to be left, with the edges there are."""
+    builder = _Least(found, with_edges=True)
+    builder.build()
+    pairs = [one.pair for one in builder.needed if one.pair is not None]
+    return [Race(pair.earlier, pair.later) for pair in pairs]
 
-    def __init__(self, found: Order):
+
+class _Least(Builder):
+    """The round in which accesses ask for what they need: without the edges of the text, or with them."""
+
+    def __init__(self, found: Order, with_edges: bool = False):
         super().__init__(found.round, found.rounds)
+        self.with_edges = with_edges
         self.needed: list[Needed] = []
         self.begins: dict[int, list[Touch]] = {}
         self.ends: dict[int, list[Touch]] = {}
@@ -122,7 +131,7 @@ class _Least(Builder):
         queue, what has touched it, in the order it ends."""
 
     def edge(self, number: int, place: int, edge: Edge) -> None:
-        if edge.word in ("launch", "await"):
+        if self.with_edges or edge.word in ("launch", "await"):
             super().edge(number, place, edge)
 
     def moment(self, number: int, place: int, coordinate: int) -> None:
@@ -145,6 +154,8 @@ class _Least(Builder):
         self, number: int, place: int, coordinate: int, known: tuple[int, ...]
     ) -> tuple[int, ...]:
         begins = [one for one in self.begins.get(place, ()) if not one.from_issue]
+        if self.with_edges:
+            known = super().take_pending(number, place, coordinate, known)
         asked: list[tuple[Moment, Pair | None]] = list(self.wanted(number, begins, known))
         asked += [(one.source, None) for one in self.pending[coordinate] if one.source]
         self.pending[coordinate].clear()

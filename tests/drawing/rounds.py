@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plait.compiler.conflicts import races
 from plait.compiler.elaborate import elaborate
-from plait.compiler.mend import tight
+from plait.compiler.mend import applied, tight
 from plait.compiler.order import order
 from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Vote
 from plait.dsl.diagnostic import Report
@@ -164,5 +164,5 @@ def elaborated(text: str) -> Round:
 def mended(round: Round) -> Round:
     """The round with the tight edge of its first race added, until none is left."""
     while found := races(order(round)):
-        round = tight(round, found[0]).applied(round)
+        round = applied(round, [tight(round, found[0])])
     return round
