@@ -42,8 +42,8 @@ class Statement:
         source, start = self.before.source, self.before.start
         line, column = source.place(start)
         indent = source.line(line)[: column - 1]
-        at = Span(source, start, start)
-        return Fix(title, (Edit(at, f"{self.text}\n{indent if not indent.strip() else ''}"),))
+        apart = "  " if indent.strip() else f"\n{indent}"
+        return Fix(title, (Edit(Span(source, start, start), self.text + apart),))
 
 
 class _Point(Record):

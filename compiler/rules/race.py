@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from plait.compiler import mend
 from plait.compiler.conflicts import Race, races
 from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
-from plait.compiler.wiring import missing
-from plait.compiler.written import Statement, statements
 from plait.dsl.diagnostic import Diagnostic, Label
+
+if TYPE_CHECKING:
+    from plait.compiler.written import Statement
 
 RULE = Rule(
     code="PL201",
@@ -57,6 +60,9 @@ def check(round: Round, found: Order) -> list[Diagnostic]:
     pairs = races(found)
     if not pairs:
         return []
+    from plait.compiler.wiring import missing  # late: a sound round needs neither
+    from plait.compiler.written import statements
+
     nearest = {_key(race): race for race in reversed(pairs)}
     needed = [nearest.get(_key(race), race) for race in missing(found)]
     needed.sort(key=lambda one: (one.distance, one.later.item, -one.earlier.item))

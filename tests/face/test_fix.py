@@ -211,8 +211,9 @@ def test_what_a_loop_or_a_module_repeats_is_mended_once(findings) -> None:
     assert findings(found.source) == []
     new = [line.strip() for line in found.source.text.splitlines() if line not in LOOP.splitlines()]
     assert new == [
-        "join prev layers[3].look into main",
-        "for l in 0 .. 3 { when l == 0 { join prev odd[3] into main }",
+        "fork side from make",
+        "when l > 0 { fork side from even[l - 1]  phase odd[l] on side { reads z[l - 1] } }",
+        "join odd[3] into main",
     ]
 
 
