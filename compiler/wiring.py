@@ -233,9 +233,11 @@ def _reasons(found: Order, needed: tuple[Needed, ...]) -> Iterator[Reason]:
 
 
 def _lost(found: Order, wait: Wait, edge: Edge) -> Reason:
-    """What would have no order without a wait's edge."""
+    """What would have no order without a wait's edge, and those at its target that cost no wait."""
     round = found.round
-    without = replace(round, items=round.items[: wait.edge] + round.items[wait.edge + 1 :])
+    gone = {wait.edge, *(one.edge for one in found.dropped if one.target == wait.target)}
+    items = tuple(item for place, item in enumerate(round.items) if place not in gone)
+    without = replace(round, items=items)
     shorter = order(without, found.rounds)
     pairs = tuple(Pair(race.earlier, race.later, race.distance) for race in races(shorter))
     if pairs:
