@@ -8,7 +8,14 @@ import sys
 from dataclasses import asdict
 from importlib import import_module
 
-NAMES = ("compile_cold", "parse", "check_growth", "round_overhead", "speculation")
+NAMES = (
+    "compile_cold",
+    "parse",
+    "check_growth",
+    "order_growth",
+    "round_overhead",
+    "speculation",
+)
 
 
 def main() -> int:

@@ -160,9 +160,13 @@ def _answered(judged: list[Judged], allows: Allows, whole: bool) -> list[Judged]
 
 def compile_source(source: Source, asked: Asked) -> Schedule:
     """The Schedule of a spec. Raises SpecError or TargetError."""
+    return lowered(prove(source, asked), asked)
+
+
+def lowered(proven: Proven, asked: Asked) -> Schedule:
+    """The Schedule of a spec that was proven for what is asked."""
     from plait import __version__
 
-    proven = prove(source, asked)
     target = proven.target
     return lower(
         proven.orders,

@@ -194,7 +194,7 @@ def races(order: Order, most: int = MOST_RACES) -> list[Race]:
     _search(order, touches(order, range(order.rounds)), found, most)
     for capture in order.round.captures:
         if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
-            _search(order, _inner_touches(order, capture.number), found, most)
+            _search(order, inner_touches(order, capture.number), found, most)
     # Where a buffer of the text is met too, the edge is missed for its sake.
     return sorted(
         found.values(),
@@ -326,7 +326,7 @@ def _senders(round: Round) -> list[str]:
     return names
 
 
-def _inner_touches(order: Order, capture: int) -> Iterator[Touch]:
+def inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
     round, last = order.round, order.rounds - 1
     senders = _senders(round)

@@ -15,6 +15,7 @@ from plait.compiler.clauses import Clauses, point_name
 from plait.compiler.declare import Tables
 from plait.compiler.edges import AskedEdge, Edges
 from plait.compiler.extent import Extent, of_dim
+from plait.compiler.frame import Around, Frame
 from plait.compiler.labels import labels_in
 from plait.compiler.round import (
     HOST,
@@ -205,9 +206,11 @@ class _Expansion:
         """Launches that something awaits."""
         self.asked: dict[str, bool] = {}
         self.depth = 0
-        self.repeated = 0
+        self.frame = Frame(None, None, self.scope)
         self.stages: list[list[Item | AskedEdge]] | None = None
         """Of the interleaved call that is being expanded."""
+        self.woven: Span | None = None
+        """The statement that interleaves the call that begins."""
         self.braces: Span | None = None
         """The statement of the capture that is being expanded."""
         self.within = ""
@@ -250,11 +253,15 @@ class _Expansion:
         except Silenced:
             pass
 
-    def block(self, nodes: tuple[syntax.Statement, ...]) -> None:
+    def block(self, nodes: tuple[syntax.Statement, ...], around: Around, value: int = 0) -> None:
+        assert around is not None
         self.depth += 1
+        outer = self.frame
+        self.frame = Frame(outer, around, self.scope, value, around.span)
         for node in nodes:
             with self.collecting():
                 self.statement(node)
+        self.frame = outer
         self.depth -= 1
 
     def statement(self, node: syntax.Statement) -> None:
@@ -305,7 +312,7 @@ class _Expansion:
                 self.loop(node)
             case syntax.When():
                 chosen = truth(node.condition, self.scope.values)
-                self.block(node.body if chosen else node.otherwise)
+                self.block(node.body if chosen else node.otherwise, node, int(chosen))
 
     @contextmanager
     def noting_failure(self, label: syntax.Label) -> Iterator[None]:
@@ -415,12 +422,10 @@ class _Expansion:
         if last - first >= self.limit.most:
             message = f"the loop runs {last - first + 1:,} times; the most is {self.limit.most:,}"
             fail("PL603", message, node.span, "shorten the loop")
-        self.repeated += 1
         for value in range(first, last + 1):
             self.limit.take(node)
             values[name] = value
-            self.block(node.body)
-        self.repeated -= 1
+            self.block(node.body, node, value)
         values.pop(name, None)
 
     def phase(self, node: syntax.Phase) -> None:
@@ -452,7 +457,6 @@ class _Expansion:
             frozenset(attribute.text for attribute in node.attributes),
             self.inside,
             said.rows,
-            bool(self.repeated or scope.caller is not None),
             said.collective,
             said.cost,
             self.braces,
@@ -460,6 +464,7 @@ class _Expansion:
             said.extent,
             said.rows_span,
             self.within,
+            self.frame,
         )
         self.phases.append(phase)
         self.items.append(phase)
@@ -529,7 +534,7 @@ class _Expansion:
         self.scope.set_point(name, Named("capture", number, span))
         self.items.append(Open(number))
         self.inside, self.forked = number, set()
-        self.block(node.body)
+        self.block(node.body, node)
         self.inside = None
         if len(self.phases) == first:  # nothing in it at this setting: no graph
             while not isinstance(self.items.pop(), Open):
@@ -543,7 +548,7 @@ class _Expansion:
         """The same phases, eager, and a name for the end of the last and for when all inputs are read."""
         first = len(self.phases)
         self.eager[name] = stream
-        self.block(node.body)
+        self.block(node.body, node)
         del self.eager[name]
         device = [phase for phase in self.phases[first:] if phase.stream != HOST]
         if not device:
@@ -568,11 +573,14 @@ class _Expansion:
             self.scope.set_point(name, Named("call", -1, label.span, scope=inner))
         outer, self.scope = self.scope, inner
         depth, self.depth = self.depth, 0
+        around, self.frame = self.frame, Frame(self.frame, node, inner, 0, self.woven or node.span)
+        woven, self.woven = self.woven, None
         first = len(self.phases)
         for statement in module.body:
             with self.collecting():
                 self.statement(statement)
         self.scope, self.depth = outer, depth
+        self.frame, self.woven = around, woven
         self.calls.leave()
         last = len(self.phases) - 1 if len(self.phases) > first else -1
         outer.points[name] = Named("call", last, label.span, scope=inner)
@@ -583,7 +591,9 @@ class _Expansion:
         behind = whole(node.behind, self.scope.values)
         if not 0 <= behind <= 1000:
             fail("PL601", f"{behind} stages cannot be fallen behind", node.behind.span)
+        self.woven = node.span
         first, second = self.stages_of(node.first), self.stages_of(node.second)
+        self.woven = None
         for step in range(max(len(first), behind + len(second))):
             for stages, stage in ((first, step), (second, step - behind)):
                 if 0 <= stage < len(stages):

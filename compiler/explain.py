@@ -52,7 +52,7 @@ class Skeleton:
 def skeleton(found: Order) -> Skeleton:
     """The skeleton of a round that was proven at one bucket."""
     round = found.round
-    waited = {wait.edge for wait in found.waits}
+    waited = {edge for wait in found.waits for edge in wait.edges}
     lines = []
     for place, item in enumerate(round.items):
         if isinstance(item, Edge):

@@ -2,7 +2,7 @@
 
 Fixes are made, the text is judged again, and so on until none is offered or MOST_TRIES were made. What
 a try did is kept when every finding it was for is gone and no other error has come; otherwise it is
-undone and fixes are tried one at a time, so a mended text is never worse than it was.
+undone and fewer are tried at a time, so a mended text is never worse than it was.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ def mended(source: Source, asked: Asked) -> Mended:
         findings = [finding for finding, fix in offered if fix in made]
         if _better(groups, after, place, findings):
             source, groups, count = trial, after, count + len(findings)
+            refused.clear()  # what did not help before may help now
+            most = 2 * len(made)
         elif len(made) > 1:
-            most = 1
+            most = len(made) // 2
         else:
             refused.add(_key(made[0]))
     return Mended(source, count)

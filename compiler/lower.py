@@ -265,7 +265,7 @@ class _Route:
 
     def elsewhere(self, wait: Wait) -> ir.Source | None:
         """The point that a wait is for, when only other routes have it."""
-        edge = self.round.items[wait.edge]
+        edge = self.round.items[wait.edges[0]]
         assert isinstance(edge, Edge)
         return edge.source if edge.source.kind == "elsewhere" else None
 
@@ -418,7 +418,9 @@ class _Route:
 
 def _as_written(round: Round) -> dict[int, Edge]:
     """Edges between two queues outside captures, less those that the same round implies."""
-    implied = {one.edge for one in order(round, 1).dropped if one.source is not None}
+    found = order(round, 1)
+    implied = {place for one in found.dropped if one.source is not None for place in one.edges}
+    implied -= {place for one in found.waits for place in one.edges}
     return {
         place: item
         for place, item in enumerate(round.items)

@@ -6,11 +6,11 @@ much; the tight one costs the least overlap.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from plait.compiler.conflicts import Race
 from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Source
-from plait.dsl.diagnostic import Edit, Fix
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 
@@ -26,23 +26,17 @@ class Mend(Record):
     """The edge as a statement."""
     line_of: Span
     """The statement to write it in front of."""
-    editable: bool
-    """Whether that one edit does it: not so where the text is repeated by a `for`."""
 
-    def applied(self, round: Round) -> Round:
-        """The round with the edge in it."""
-        items = (*round.items[: self.before], self.edge, *round.items[self.before :])
-        return replace(round, items=items)
 
-    def fix(self) -> Fix:
-        title = f"before line {self.line_of.line}, write: {self.text}"
-        if not self.editable:
-            return Fix(title)
-        source, start = self.line_of.source, self.line_of.start
-        line, column = source.place(start)
-        indent = source.line(line)[: column - 1]
-        at = Span(source, start, start)
-        return Fix(title, (Edit(at, f"{self.text}\n{indent if not indent.strip() else ''}"),))
+def applied(round: Round, mends: Iterable[Mend]) -> Round:
+    """The round with those edges in it."""
+    items: list[Item] = []
+    done = 0
+    for one in sorted(mends, key=lambda mend: mend.before):
+        items += round.items[done : one.before]
+        items.append(one.edge)
+        done = one.before
+    return replace(round, items=(*items, *round.items[done:]))
 
 
 def tight(round: Round, race: Race) -> Mend:
@@ -69,8 +63,7 @@ def tight(round: Round, race: Race) -> Mend:
     source = Source(kind, number, race.distance)  # type: ignore[arg-type]
     inside = later.capture if race.later.within else None
     edge = Edge(MENDED, word, source, target, later.span, inside)
-    editable = not (earlier.repeated or later.repeated)
-    return Mend(edge, before, round.edge_text(edge), line_of, editable)
+    return Mend(edge, before, round.edge_text(edge), line_of)
 
 
 def _first_within(items: tuple[Item, ...], braces: Span) -> int:

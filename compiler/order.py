@@ -16,8 +16,8 @@ circle is found by `rules/cycle.py`.
 How many rounds. Edges never go to an earlier round and are the same in every round, so a path from
 a in round r to b in round r + d runs within those rounds, and exists for every r if it does for
 one. Accesses to a buffer with k copies meet at distances d, d + k, ... with d <= k, and instances
-of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and
-decisions about an edge of distance d within 2 + d, as its target may only come in the next round.
+of one item are ordered among themselves; so races show within 1 + max(copies) rounds, and whether a
+wait of distance d is kept within 1 + d. `docs/order.md` says it at length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
+from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
 
@@ -55,18 +55,40 @@ class Wait(Record):
     target: int
     """Items. A target that is an edge is a host wait."""
     rounds_back: int
-    edge: int
-    """The item of the edge that asks for it."""
+    edges: tuple[int, ...]
+    """The item of the edge that asks for it. Where a stream passes on what it was to wait for itself,
+    with nothing of its own in between, all edges on the way: the one that names the source first."""
+
+    @property
+    def edge(self) -> int:
+        """The edge that leads to the target."""
+        return self.edges[-1]
 
 
 class Dropped(Record):
     """An edge that adds nothing: what its target waits for is over by then anyway."""
 
-    edge: int
-    target: int | None
+    edges: tuple[int, ...]
+    """As of a wait."""
+    target: int
     source: int | None
     """None: the stream it names was never issued anything."""
     rounds_back: int
+
+    @property
+    def edge(self) -> int:
+        return self.edges[-1]
+
+
+class Asked(Record):
+    """A wait that the next item of a stream is to take."""
+
+    source: Moment | None
+    edges: tuple[int, ...]
+
+    @property
+    def newness(self) -> tuple[int, int]:
+        return (self.source.round, self.source.item) if self.source else (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -92,29 +114,57 @@ class Order:
 
 
 def rounds_needed(round: Round) -> int:
-    """How many rounds show every race and settle every edge.
-
-    An edge takes effect at the next item of its target, which may come in the next round.
-    """
+    """How many rounds show every race and settle every edge: one more than the longest distance."""
     copies = max((buffer.copies for buffer in round.buffers), default=1)
+    return 1 + max(copies, _farthest(round))
+
+
+def _farthest(round: Round) -> int:
+    """A bound on how many rounds a wait reaches back.
+
+    As many as its edge says, or one where a stream's frontier is that of the round before; one more
+    where the next item of the target comes in the next round; and one for each stream that passes the
+    wait on from the end of a round to the top of the next.
+    """
     back = max((edge.source.rounds_back for edge in round.edges), default=0)
-    return 1 + max(copies, back + 1)
+    issued: set[int] = set()
+    early: set[int] = set()
+    waiting: set[int] = set()
+    for item in round.items:
+        if isinstance(item, Edge):
+            if item.capture is None:
+                if item.target != HOST:
+                    waiting.add(item.target)
+                if item.source.kind == "stream" and item.source.number not in issued:
+                    early.add(item.source.number)
+        elif not isinstance(item, Vote) and (stream := _stream_outside(round, item)) is not None:
+            issued.add(stream)
+            waiting.discard(stream)
+    return max(back, bool(early)) + bool(waiting) + len(waiting & early)
+
+
+def _stream_outside(round: Round, item: Phase | Open | Close) -> int | None:
+    if isinstance(item, Phase):
+        return item.stream if item.capture is None else None
+    return round.captures[item.capture].stream
 
 
 def order(round: Round, rounds: int | None = None) -> Order:
     """The order of the round repeated, over as many rounds as are needed to see all of it."""
     rounds = rounds or rounds_needed(round)
-    found = _Builder(round, rounds).build()
+    found = Builder(round, rounds).build()
     while round.waits_ahead:
         # What comes before a rebind further down is known a pass later; clocks only grow, so this ends.
-        again = _Builder(round, rounds, found.moments).build()
+        again = Builder(round, rounds, found.moments).build()
         if again.moments == found.moments:
             break
         found = again
     return found
 
 
-class _Builder:
+class Builder:
+    """Walks the items of round after round. What asks for an order may be told otherwise: `wiring.py`."""
+
     def __init__(
         self, round: Round, rounds: int, foreseen: Sequence[Mapping[int, Moment]] | None = None
     ):
@@ -132,7 +182,7 @@ class _Builder:
         self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
         """What is known on each coordinate after its newest moment, that one included."""
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
-        self.pending: list[list[tuple[Moment | None, int]]] = [[] for _ in range(width)]
+        self.pending: list[list[Asked]] = [[] for _ in range(width)]
         """Edges whose target stream has not been issued its next item; it may come next round."""
         self.moments: list[dict[int, Moment]] = []
         self.waits: list[Wait] = []
@@ -167,7 +217,7 @@ class _Builder:
                     self.tails[one] = self.tails[origin]
             else:
                 for one in inner:  # and it ends when all of them have
-                    self.tails[origin] = _latest(self.tails[origin], self.tails[one])
+                    self.tails[origin] = latest(self.tails[origin], self.tails[one])
                     self.pending[one].clear()
                 self.moment(number, place, origin)
 
@@ -178,9 +228,22 @@ class _Builder:
     def edge(self, number: int, place: int, edge: Edge) -> None:
         source = self.source(number, place, edge)
         target = self.coordinate(edge.capture, edge.target)
-        self.pending[target].append((source, place))
+        passed: list[Asked] = []
+        if edge.source.kind == "stream":  # what it waits for by now is part of its frontier
+            passed = self.passed_on(self.coordinate(edge.capture, edge.source.number), place)
+        if source is not None or not passed:
+            passed.append(Asked(source, (place,)))
+        self.pending[target] += passed
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
+
+    def passed_on(self, coordinate: int, edge: int) -> list[Asked]:
+        """What a stream is to wait for, as an edge from it asks for it: of each queue the newest."""
+        newest: dict[int, Asked] = {}
+        for one in sorted(self.pending[coordinate], key=lambda one: one.newness):
+            if one.source is not None:
+                newest[one.source.coordinate] = one
+        return [one.replace(edges=(*one.edges, edge)) for one in newest.values()]
 
     def source(self, number: int, place: int, edge: Edge) -> Moment | None:
         source = edge.source
@@ -202,7 +265,7 @@ class _Builder:
 
     def moment(self, number: int, place: int, coordinate: int) -> None:
         issued = self.tails[HOST]
-        known = _latest(self.tails[coordinate], issued)
+        known = latest(self.tails[coordinate], issued)
         known = self.take_pending(number, place, coordinate, known)
         index = len(self.queues[coordinate]) + 1
         moment = Moment(number, place, coordinate, index, known, issued)
@@ -217,25 +280,23 @@ class _Builder:
         pending = self.pending[coordinate]
         if not pending:
             return known
-        pending.sort(
-            key=lambda one: (one[0].round, one[0].item) if one[0] else (-1, -1), reverse=True
-        )
-        for source, edge in pending:
+        pending.sort(key=lambda one: one.newness, reverse=True)
+        for source, edges in ((one.source, one.edges) for one in pending):
             if source is None:
                 if self.settled:
-                    self.dropped.append(Dropped(edge, place, None, 0))
+                    self.dropped.append(Dropped(edges, place, None, 0))
                 continue
             needed = known[source.coordinate] < source.index
             if needed:
                 after = list(source.known)
                 after[source.coordinate] = source.index
-                known = _latest(known, tuple(after))
+                known = latest(known, tuple(after))
             if self.settled:
                 back = number - source.round
                 if needed:
-                    self.waits.append(Wait(source.item, place, back, edge))
+                    self.waits.append(Wait(source.item, place, back, edges))
                 else:
-                    self.dropped.append(Dropped(edge, place, source.item, back))
+                    self.dropped.append(Dropped(edges, place, source.item, back))
         pending.clear()
         return known
 
@@ -257,5 +318,5 @@ def _coordinates(round: Round) -> list[tuple[int | None, int]]:
     return list(found)
 
 
-def _latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return a if a is b else tuple(map(max, a, b))

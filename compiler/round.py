@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from plait.compiler.extent import Extent
+from plait.compiler.frame import Frame
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.values import Measure, Value, written
@@ -133,8 +134,6 @@ class Phase(Record):
     attributes: frozenset[str] = frozenset()
     capture: int | None = None
     rows: int | None = None
-    repeated: bool = False
-    """Whether its statement is expanded more than once: an edit of the text would touch every copy."""
     collective: Collective | None = None
     cost: Measure | None = None
     braces: Span | None = None
@@ -146,6 +145,13 @@ class Phase(Record):
     rows_span: Span | None = None
     within: str = ""
     """The name of the capture it stands in, also where that runs eagerly."""
+    frame: Frame | None = None
+    """Where its statement stands."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether its statement may be expanded more than once."""
+        return self.frame is not None and self.frame.repeats
 
 
 class Capture(Record):

@@ -7,7 +7,7 @@ a stream keeps by itself, and the waits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Schedule
@@ -50,7 +50,8 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
     found: list[Step] = []
     edges: list[Before] = []
     newest: dict[int, int] = {}
-    recorded: dict[int, int] = {}
+    recorded: dict[int, list[Before]] = {}
+    """What each event stands for: the newest step of its stream, and what that is to wait for."""
     asked: dict[int, list[tuple[int, int]]] = {}
     for one in schedule.program_of(bucket):
         if one.op == "record":
@@ -60,8 +61,9 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
                 if one.on in newest:
                     edges.append(Before(newest[one.on], len(found) - 1))
                 newest[one.on] = len(found) - 1
-            if one.on in newest:
-                recorded[one.of] = newest[one.on]
+            ended = [Before(newest[one.on], None)] if one.on in newest else []
+            passed = [Before(event, None, back, True) for event, back in asked.get(one.on, ())]
+            recorded[one.of] = ended + passed
         elif one.op in ("wait", "block"):
             asked.setdefault(one.on, []).append((one.of, one.rounds_back))
         elif one.op in PHASE_OPS or one.op == "replay":
@@ -85,9 +87,20 @@ def steps(schedule: Schedule, bucket: Bucket) -> tuple[list[Step], list[Before]]
             edges += [Before(event, None, back, True) for event, back in waiting]
         elif first is not None:
             edges += [Before(event, first, back + 1, True) for event, back in waiting]
-    settled = [
-        Before(recorded[e.source], e.target, e.rounds_back, True) if e.waits else e
-        for e in edges
-        if not e.waits or e.source in recorded  # the rest is not issued on this route
-    ]
-    return found, settled
+    return found, [one for edge in edges for one in _settled(edge, recorded)]
+
+
+def _settled(
+    edge: Before, recorded: dict[int, list[Before]], seen: frozenset[int] = frozenset()
+) -> Iterator[Before]:
+    """An edge from an event as edges from steps: none where the event is not recorded on this route."""
+    if not edge.waits:
+        yield edge
+    elif edge.source not in seen:
+        for one in recorded.get(edge.source, ()):
+            back = edge.rounds_back + one.rounds_back
+            if one.waits:
+                inner = Before(one.source, edge.target, back, True)
+                yield from _settled(inner, recorded, seen | {edge.source})
+            else:
+                yield Before(one.source, edge.target, back, True)

@@ -178,7 +178,8 @@ class _Pass:
     def source(self, edge: Edge) -> int:
         source = edge.source
         if source.kind == "stream":
-            return self.tails.get(self.key(edge.capture, source.number), 0)
+            key = self.key(edge.capture, source.number)
+            return self.tails.get(key, 0) | self.pending.get(key, 0)
         if source.rounds_back:
             slot = (*_point(self.round, source), source.rounds_back)
             return 1 << self.coordinates.slots[slot]

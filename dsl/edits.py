@@ -28,7 +28,7 @@ def edited(source: Source, fixes: Iterable[Fix]) -> tuple[Source, list[Fix]]:
         if source.text[max(end - 1, 0) : end + 1] == "\r\n":
             new = new.replace("\n", "\r\n")
         text = text[: edit.span.start] + new + text[edit.span.end :]
-    return Source(source.name, text), made
+    return Source(source.name, text, source.folder), made
 
 
 def _meet(a: Edit, b: Edit) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from plait.compiler import mend
 from plait.compiler.conflicts import Race, Touch
 from plait.compiler.order import Moment, Order
 from plait.compiler.ranks.groups import alone
 from plait.compiler.round import HOST, Access, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
+from plait.compiler.written import statements
 from plait.dsl.diagnostic import Diagnostic, Label
 from plait.dsl.span import Span
 
@@ -103,7 +103,8 @@ def _diagnostic(round: Round, earlier: Moment, later: Moment, target: Target) ->
     one, other = _phase(round, earlier), _phase(round, later)
     assert one.collective is not None and other.collective is not None
     within = one.capture == other.capture is not None and earlier.round == later.round
-    edge = mend.tight(round, Race(_touch(one, earlier, within), _touch(other, later, within)))
+    race = Race(_touch(one, earlier, within), _touch(other, later, within))
+    (edge,) = statements(round, [race])
     streams = [round.stream_name(phase.stream) for phase in (one, other)]
     groups = [round.groups[_group(round, moment)].name for moment in (earlier, later)]
     ago = {0: "", 1: " of the round before"}.get(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from plait.compiler.mend import MENDED, Mend
+from plait.compiler.mend import MENDED
 from plait.compiler.order import Order, order
 from plait.compiler.round import HOST, Edge, Round, Source
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.compiler.values import Use, Value, too_many, values
+from plait.compiler.written import Statement
 from plait.dsl.diagnostic import Diagnostic, Fix, Label
 from plait.dsl.record import Record
 
@@ -166,5 +167,4 @@ def _fix(round: Round, late: Use, writer: Use) -> Fix | None:
     word = "join" if other.stream == HOST or other.stream < one.stream else "fork"
     edge = Edge(MENDED, word, Source("phase", one.number, back), other.stream, other.span)
     editable = not (one.repeated or other.repeated) and (one.braces == other.braces)
-    place = round.places["phase", other.number]
-    return Mend(edge, place, round.edge_text(edge), other.statement, editable).fix()
+    return Statement([], [], round.edge_text(edge), other.statement, editable).fix()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from plait.compiler import mend
 from plait.compiler.conflicts import Race, Touch, races
@@ -10,6 +11,9 @@ from plait.compiler.order import Order, order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label, Overlap
+
+if TYPE_CHECKING:
+    from plait.compiler.written import Statement
 
 RULE = Rule(
     code="PL201",
@@ -58,18 +62,28 @@ MOST_ITEMS = 200_000
 
 def check(round: Round, found: Order) -> list[Diagnostic]:
     """One finding for every edge that is missing, with all the races that the edge would end."""
-    diagnostics: list[Diagnostic] = []
     pairs = races(found)
+    if not pairs:
+        return []
+    from plait.compiler.wiring import missing  # late: a sound round needs neither
+    from plait.compiler.written import statements
+
+    nearest = {_key(race): race for race in reversed(pairs)}
+    needed = [nearest.get(_key(race), race) for race in missing(found)]
+    needed.sort(key=lambda one: (one.distance, one.later.item, -one.earlier.item))
+    diagnostics: list[Diagnostic] = []
+    added: list[mend.Mend] = []
     items = 0
-    while pairs and len(diagnostics) < MOST and items < MOST_ITEMS:
-        items += len(found.round.items) * found.rounds
-        edge = mend.tight(found.round, pairs[0])
-        mended = order(edge.applied(found.round), found.rounds)
-        left = races(mended)
-        keys = {_key(race) for race in left}
-        ended = [race for race in pairs[1:] if _key(race) not in keys]
-        diagnostics.append(_diagnostic(found, pairs[0], edge, ended))
-        found, pairs = mended, left
+    for statement in statements(round, needed)[:MOST]:
+        ended: list[Race] = []
+        added += statement.mends
+        items += len(round.items) * found.rounds
+        if items < MOST_ITEMS:
+            left = races(order(mend.applied(round, added), found.rounds))
+            keys = {_key(race) for race in left}
+            ended = [race for race in pairs if _key(race) not in keys]
+            pairs = left
+        diagnostics.append(_diagnostic(found, statement, ended))
     return diagnostics
 
 
@@ -77,8 +91,8 @@ def _key(race: Race) -> tuple[int, int, int]:
     return race.earlier.phase.number, race.later.phase.number, race.buffer
 
 
-def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) -> Diagnostic:
-    round = found.round
+def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagnostic:
+    round, race = found.round, statement.races[0]
     earlier, later = race.earlier, race.later
     met = _met(round, race)
     names = [_name(round, touch) for touch in (earlier, later)]
@@ -92,7 +106,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         ("buffer", met),
         ("phases", ", ".join(names)),
         ("streams", ", ".join(streams)),
-        ("missing edge", edge.text),
+        ("missing edge", statement.text),
     ]
     rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)
     if race.hidden:
@@ -110,7 +124,7 @@ def _diagnostic(found: Order, race: Race, edge: mend.Mend, ended: list[Race]) ->
         witness=_witness(found, race, met),
         facts=tuple(facts),
         help=help,
-        fix=edge.fix(),
+        fix=statement.fix(),
         overlap=Overlap(earlier.phase.name, later.phase.name, race.distance),
     )
 

@@ -111,10 +111,10 @@ def _sound(written: Round, shorter: Round) -> bool:
 
 def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:
     found, places = next((found, p) for found in orders if (p := _edges(found.round, span)))
-    edge = found.round.items[places[0]]
+    edge = found.round.items[min(places)]
     assert isinstance(edge, Edge)
     text = found.round.edge_text(edge)
-    waits = sum(wait.edge in places for wait in found.waits)
+    waits = sum(not places.isdisjoint(wait.edges) for wait in found.waits)
     cost = f"{waits} wait{'s' * (waits != 1)} a round" if waits else "no wait: other edges give it"
     return Diagnostic(
         RULE.code,
@@ -126,10 +126,10 @@ def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:
     )
 
 
-def _edges(round: Round, span: Span) -> list[int]:
+def _edges(round: Round, span: Span) -> set[int]:
     """Where a statement's edges between two queues stand in a round."""
-    return [
+    return {
         place
         for place, item in enumerate(round.items)
         if isinstance(item, Edge) and item.span == span and item.target != round.origin(item.source)
-    ]
+    }

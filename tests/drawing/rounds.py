@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plait.compiler.conflicts import races
 from plait.compiler.elaborate import elaborate
-from plait.compiler.mend import tight
+from plait.compiler.mend import applied, tight
 from plait.compiler.order import order
 from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Vote
 from plait.dsl.diagnostic import Report
@@ -107,15 +107,15 @@ def slow_order(rounds: Sequence[Round]) -> networkx.DiGraph:
             if isinstance(item, Edge):
                 source = item.source
                 if source.kind == "stream":
-                    start = newest.get(source.number)
+                    starts = [newest.get(source.number), *waiting.get(source.number, [])]
                 else:
-                    start = _named(rounds, source, number - source.rounds_back)
+                    starts = [_named(rounds, source, number - source.rounds_back)]
                 if item.target == HOST:
-                    follow(run, host, start)
+                    follow(run, host, *starts)
                     host = run
                     newest[HOST] = run
-                elif start is not None:
-                    waiting.setdefault(item.target, []).append(start)
+                else:
+                    waiting.setdefault(item.target, []).extend(filter(None, starts))
                 continue
             assert not isinstance(item, Vote)
             stream = item.stream if isinstance(item, Phase) else round.captures[item.capture].stream
@@ -164,5 +164,5 @@ def elaborated(text: str) -> Round:
 def mended(round: Round) -> Round:
     """The round with the tight edge of its first race added, until none is left."""
     while found := races(order(round)):
-        round = tight(round, found[0]).applied(round)
+        round = applied(round, [tight(round, found[0])])
     return round

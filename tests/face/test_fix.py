@@ -142,17 +142,18 @@ def test_the_diff_is_one_that_patch_takes(here, capsys) -> None:
     assert path.read_bytes() == patched
 
 
-def test_a_fix_that_breaks_another_variant_is_left_out(findings) -> None:
-    """The edge would name a phase that only `more` has: it is undone, and the finding stays."""
-    text = """\
+ONE_VARIANT = """\
 spec 1
+module maker(stream main, buffer x, extra) {
+  when extra { phase make on main { updates x } }
+}
 pipeline p {
   param extra = false
   stream main
   stream side
   buffer x : i64[4] carried
   buffer y : i64[4]
-  when extra { phase make on main { updates x } }
+  call maker() as making
   phase first on main { writes y }
   phase look on side { reads x }
   phase last on side { reads y }
@@ -160,10 +161,58 @@ pipeline p {
 }
 variant more of p { set extra = true }
 """
-    found = mended(Source("p.spec", text), Asked())
+
+
+def test_a_fix_that_breaks_another_variant_is_left_out(findings) -> None:
+    """The edge would name a phase that only `more` has: it is undone, and the finding stays."""
+    found = mended(Source("p.spec", ONE_VARIANT), Asked())
     assert found.count == 1 and "fork side from first" in found.source.text
     assert {d.code for d in findings(found.source)} == {"PL201"}
     assert "make" in findings(found.source)[0].message
+
+
+def test_an_edge_from_what_one_variant_has_stands_under_its_condition(findings) -> None:
+    """Where the condition can be said at the edge, no other variant is broken."""
+    text = ONE_VARIANT.replace(
+        "call maker() as making", "when extra { phase make on main { updates x } }"
+    )
+    found = mended(Source("p.spec", text), Asked())
+    assert findings(found.source) == []
+    assert "  when extra { fork side from make }\n  phase look" in found.source.text
+
+
+LOOP = """\
+spec 1
+module layer(stream main, stream side, buffer x, buffer y, l) {
+  phase make on main { updates x  writes y[l] }
+  phase look on side { reads y[l] }
+}
+pipeline p {
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer z : i64[5]
+  for l in 0 .. 3 { call layer() as layers[l] }
+  for l in 0 .. 3 {
+    phase even[l] on main { writes z[l] }
+    when l > 0 { phase odd[l] on side { reads z[l - 1] } }
+  }
+  phase all on main { writes z }
+}
+"""
+
+
+def test_what_a_loop_or_a_module_repeats_is_mended_once(findings) -> None:
+    """In the body that both ends stand in, by the distance of their indices, for the turns that need it."""
+    found = mended(Source("p.spec", LOOP), Asked())
+    assert findings(found.source) == []
+    new = [line.strip() for line in found.source.text.splitlines() if line not in LOOP.splitlines()]
+    assert new == [
+        "fork side from make",
+        "when l > 0 { fork side from even[l - 1]  phase odd[l] on side { reads z[l - 1] } }",
+        "join odd[3] into main",
+    ]
 
 
 def test_edits_never_meet() -> None:

@@ -43,6 +43,20 @@ def _show_skeleton() -> Show:
     return lambda found, file: print(skeleton_text(found), end="", file=file)
 
 
+def _sync(source: Source, asked: Asked) -> Any:
+    from plait.compiler.compile import lowered
+    from plait.compiler.sync import sync
+
+    proven = prove(source, asked)
+    return sync(proven.widest, lowered(proven, asked))
+
+
+def _show_sync() -> Show:
+    from plait.compiler.sync import sync_text
+
+    return lambda found, file: print(sync_text(found), end="", file=file)
+
+
 def _ranks(source: Source, asked: Asked) -> Any:
     from plait.compiler.ranks.view import ranks
 
@@ -87,6 +101,10 @@ def _budget_data(found: Any) -> Any:
 
 SKELETON = View("every fork, where it comes back, what it orders", _skeleton, _show_skeleton)
 VIEWS = {
+    "sync": View(
+        "what each wait is for, what makes the other edges needless, how few there could be",
+        *(_sync, _show_sync),
+    ),
     "buckets": View(
         "what is a graph in each bucket, and on how many rows", _buckets, _show_buckets
     ),
