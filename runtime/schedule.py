@@ -19,7 +19,7 @@ from plait.runtime.buckets import smallest_bucket
 if TYPE_CHECKING:
     from plait.runtime.runner import Runner
 
-VERSION = 2
+VERSION = 3
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -122,6 +122,8 @@ class Buffer(Record):
     pad: int | float | None = None
     """What rows beyond the live ones hold when it is loaded; None: anything."""
     pool: int | None = None
+    offset: int | None = None
+    """Where it begins in the arena, in bytes; None: it has memory of its own."""
 
     @property
     def opaque(self) -> bool:
@@ -257,6 +259,8 @@ class Schedule(Record):
     votes: tuple[Vote, ...] = ()
     used: tuple[Digest, ...] = ()
     """The files that the spec uses."""
+    arena: int = 0
+    """Bytes of device memory that buffers share."""
 
     def bind(
         self,
@@ -264,11 +268,12 @@ class Schedule(Record):
         *,
         opaque: Mapping[str, object] | None = None,
         device: str = "cpu",
+        arena: bool = True,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device)
+        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""
