@@ -34,6 +34,8 @@ Lives: TypeAlias = "tuple[Life | None, ...]"
 class Arena(Record):
     offsets: dict[str, int]
     """Of every buffer that shares memory, where it begins in the block: bytes."""
+    sizes: dict[str, int]
+    """Of the same, how many bytes."""
     size: int
     """Bytes of the block."""
     apart: int
@@ -51,13 +53,15 @@ def arena(orders: list[Order]) -> Arena:
     alive = _lives(routes, sizes)
     apart = sum(sizes.values())
     sharing = sizes
-    while True:  # what shares with nobody has memory of its own, and leaves the others closer together
+    while (
+        True
+    ):  # what shares with nobody has memory of its own, and leaves the others closer together
         offsets, size, shared = _packed(sharing, alive)
         if len(shared) == len(sharing):
             break
         sharing = {name: sizes[name] for name in sharing if name in shared}
     together = apart - sum(sharing.values()) + size
-    return Arena(offsets, size, apart, together, _least(sizes, alive))
+    return Arena(offsets, sharing, size, apart, together, _least(sizes, alive))
 
 
 def _lives(routes: list[Order], names: Container[str]) -> dict[str, Lives]:

@@ -38,15 +38,7 @@ def rooms(schedule: Schedule) -> list[int]:
     ]
 
 
-def own_bytes(schedule: Schedule) -> int:
-    """Of all buffers if none shared memory with another."""
+def saved(schedule: Schedule) -> int:
+    """Bytes that the arena saves: what those in it would take apart, less the arena."""
     counted = zip(rooms(schedule), schedule.buffers, strict=True)
-    return sum(size * buffer.copies for size, buffer in counted)
-
-
-def held_bytes(schedule: Schedule) -> int:
-    """Of all buffers as they are laid out: the arena, and those that have memory of their own."""
-    counted = zip(rooms(schedule), schedule.buffers, strict=True)
-    return schedule.arena + sum(
-        size * buffer.copies for size, buffer in counted if buffer.offset is None
-    )
+    return sum(size for size, buffer in counted if buffer.offset is not None) - schedule.arena

@@ -1,16 +1,17 @@
-"""`plait explain`: the skeleton of a round, or the page of a rule."""
+"""`plait explain`: the skeleton of a round, its memory, or the page of a rule."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
-    from plait.compiler.explain import Skeleton
+    from plait.compiler.compile import Proven
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
 
@@ -23,43 +24,57 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="SPEC|CODE")
-    parser.add_argument("--json", action="store_true", help="print the skeleton as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--memory",
+        action="store_true",
+        help="print which buffers share memory, and what that saves",
+    )
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
-        if options.json:
-            raise Refused("--json is for a round; the page of a rule is text")
+        if options.json or options.memory:
+            raise Refused("--json and --memory are for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
-    skeleton = _skeleton(options)
+    view, text = _view(options)
     if options.json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps(asdict(skeleton), indent=2, ensure_ascii=False))
+        print(json.dumps(asdict(view), indent=2, ensure_ascii=False))
     else:
-        from plait.compiler.explain import skeleton_text
-
-        print(skeleton_text(skeleton), end="")
+        print(text(view), end="")
     return FINE
 
 
-def _skeleton(options: argparse.Namespace) -> Skeleton:
+def _view(options: argparse.Namespace) -> tuple[Any, Callable[[Any], str]]:
+    """What is asked for, and how it is shown on a terminal."""
+    proven = _proven(options)
+    if options.memory:
+        from plait.compiler.memory import memory, memory_text
+
+        return memory(proven.orders), memory_text
+    from plait.compiler.explain import skeleton, skeleton_text
+
+    return skeleton(proven.widest), skeleton_text
+
+
+def _proven(options: argparse.Namespace) -> Proven:
     from plait.compiler.compile import prove
-    from plait.compiler.explain import skeleton
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
     path, variant = split_variant(options.subject)
     try:
-        proven = prove(spec_source(path), asked_for(options, variant))
+        return prove(spec_source(path), asked_for(options, variant))
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
-    return skeleton(proven.widest)
 
 
 def _rule(code: str) -> str:
