@@ -50,10 +50,8 @@ def memory_text(found: Memory) -> str:
         ("laid out", found.together, f"of which {found.arena:,} are the arena"),
         ("at least", found.least, "of buffers of which no two may share"),
     ]
-    out = [
-        f"buffers of {found.name} that live for a part of a round, in bytes, each of {ALIGNMENT}",
-        "",
-    ]
+    head = f"buffers of {found.name} that live for a part of a round, in bytes"
+    out = [f"{head}, each rounded up to {ALIGNMENT}", ""]
     out += [f"{name:>12}  {size:>16,}  {says}" for name, size, says in rows]
     out += ["", "arena: from, bytes, buffer", ""]
     out += [f"{one.offset:>12,}  {one.size:>16,}  {one.buffer}" for one in found.places]

@@ -16,7 +16,8 @@ def passing_texts(draw: st.DrawFn, scratch: bool = True) -> str:
     """A pipeline in which each phase writes a buffer of its own, read by some of those that follow it.
 
     Some use a scratch buffer too. Phases stand on streams, on the host, or in captures with a side
-    stream. What a phase has read goes into a carried buffer of its own. Edges that are needed are left to be mended.
+    stream. What a phase has read goes into a carried buffer of its own. Edges that are needed are left
+    to be mended.
     """
     streams = STREAMS[: draw(st.integers(1, 3))]
     buffers = ["  buffer rough : i64[100] scratch"]

@@ -1,4 +1,4 @@
-"""`plait explain`: the skeleton of a round, its memory, or the page of a rule."""
+"""`plait explain`: the skeleton of a round, its memory or graphs, or the page of a rule."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print which buffers share memory, and what that saves",
     )
+    what.add_argument(
+        "--captures", action="store_true", help="print every graph, and what may be in none"
+    )
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if CODE.match(options.subject):
-        if options.json or options.memory:
-            raise Refused("--json and --memory are for a round; the page of a rule is text")
+        if options.json or options.memory or options.captures:
+            raise Refused("options are for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
     view, text = _view(options)
@@ -58,6 +61,10 @@ def _view(options: argparse.Namespace) -> tuple[Any, Callable[[Any], str]]:
         from plait.compiler.memory import memory, memory_text
 
         return memory(proven.orders), memory_text
+    if options.captures:
+        from plait.compiler.captures import captures, captures_text
+
+        return captures(proven.orders), captures_text
     from plait.compiler.explain import skeleton, skeleton_text
 
     return skeleton(proven.widest), skeleton_text
