@@ -23,6 +23,7 @@ VERBS = {
     "compile": "compile a spec to a schedule",
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",
+    "capture": "write captures around what graphs can hold",
     "diff": "compare two schedules",
     "new": "write a spec to start from, and the program that runs it",
     "lsp": "speak to an editor",

@@ -29,13 +29,13 @@ def fixed(path: str, source: Source, asked: Asked, only_show: bool) -> Source:
     if only_show:
         show_difference(path, source.text, found.source.text)
     else:
-        _write(path, source.text, found.source.text)
+        write_spec(path, source.text, found.source.text)
     said = f"{found.count} finding{'s' * (found.count != 1)} in {printable(path)}"
     print(f"would fix {said}" if only_show else f"fixed {said}", file=sys.stderr)
     return found.source
 
 
-def _write(path: str, before: str, after: str) -> None:
+def write_spec(path: str, before: str, after: str) -> None:
     """Writes the file anew, with its own mode, byte order mark and place behind a link."""
     if not Path(path).exists():
         raise Refused(f"{path}: --fix is for a file of yours, not for one that comes with Plait")
