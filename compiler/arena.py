@@ -24,8 +24,7 @@ from plait.compiler.order import Order
 from plait.compiler.round import Buffer
 from plait.compiler.summary import coordinates_of, summary
 from plait.dsl.record import Record
-from plait.runtime.schedule import Schedule
-from plait.runtime.schedule_memory import room
+from plait.runtime.schedule import Schedule, room
 
 Lives: TypeAlias = "tuple[Life | None, ...]"
 """Of one buffer, its life on every route that has an order of its own."""

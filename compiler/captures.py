@@ -12,7 +12,7 @@ from plait.compiler.order import Order
 from plait.compiler.round import Edge, Phase, Round
 from plait.compiler.steps import few
 from plait.dsl.values import plain, written
-from plait.runtime.schedule_memory import WIDTHS
+from plait.runtime.schedule import WIDTHS
 
 
 @dataclass(frozen=True, slots=True)

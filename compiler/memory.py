@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from plait.compiler.arena import Arena, arena
 from plait.compiler.order import Order
-from plait.runtime.schedule_memory import ALIGNMENT
+from plait.runtime.schedule import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plait.runtime.buckets import smallest_bucket
@@ -31,6 +32,21 @@ Op: TypeAlias = Literal[
 ]
 PHASE_OPS = frozenset({"run", "launch", "rebind"})
 """Instructions that are of a phase."""
+WIDTHS = {
+    "bool": 1,
+    "u8": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+}
+"""Bytes of an element."""
+ALIGNMENT = 512
+"""Bytes: what torch's allocators round to on CUDA (`kMinBlockSize`) and on Ascend."""
 Setting: TypeAlias = "bool | int | float | str | list[Setting]"
 
 
@@ -318,3 +334,8 @@ class Schedule(Record):
 
 def _written(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def room(dtype: str, shape: tuple[int, ...]) -> int:
+    """Bytes of a buffer, rounded up so that another may begin behind it."""
+    return -(-prod(shape) * WIDTHS[dtype] // ALIGNMENT) * ALIGNMENT

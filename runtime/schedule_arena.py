@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect, insort
 
-from plait.runtime.schedule import PHASE_OPS, Bucket, Schedule
-from plait.runtime.schedule_memory import ALIGNMENT, rooms
+from plait.runtime.schedule import ALIGNMENT, PHASE_OPS, Bucket, Schedule
+from plait.runtime.schedule_memory import rooms
 
 
 def arena_fault(schedule: Schedule) -> tuple[str, str] | None:
