@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plait.compiler.arena import laid_out
 from plait.compiler.check import check
 from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
@@ -168,7 +169,7 @@ def lowered(proven: Proven, asked: Asked) -> Schedule:
     from plait import __version__
 
     target = proven.target
-    return lower(
+    schedule = lower(
         proven.orders,
         variant=asked.variant,
         compiler=__version__,
@@ -177,6 +178,7 @@ def lowered(proven: Proven, asked: Asked) -> Schedule:
         target=Digest(target.name, target.sha256),
         environment=proven.environment,
     )
+    return laid_out(schedule, proven.orders)
 
 
 def _digest(source: Source) -> Digest:

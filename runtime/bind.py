@@ -24,8 +24,11 @@ def bind(
     opaque: Mapping[str, Any] | None = None,
     device: str = "cpu",
     trace: Trace | None = None,
+    arena: bool = True,
 ) -> Runner:
     """A Runner of the schedule. With `trace`, everything that runs is noted in it.
+
+    Without `arena` every buffer has memory of its own.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
@@ -33,7 +36,7 @@ def bind(
         raise DeviceError(f"there is no device `{device}`; this Plait runs on {', '.join(DEVICES)}")
     launch = replayer()
     made = Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host)
-    return Runner(load_program(schedule), bodies, opaque, made)
+    return Runner(load_program(schedule), bodies, opaque, made, arena)
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

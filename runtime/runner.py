@@ -37,7 +37,8 @@ class Runner:
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
-    that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried.
+    that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
+    `arena` no buffer shares memory with another, and all may be looked at.
 
     Raises BindError.
     """
@@ -48,6 +49,7 @@ class Runner:
         bodies: Mapping[str, Callable],
         opaque: Mapping[str, Any] | None,
         device: Any,
+        arena: bool = True,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -65,6 +67,7 @@ class Runner:
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
         with _for_any_thread():
+            self._arena = self._block(program["ARENA"]) if arena else None
             self._buffers = [self._allocate(*entry) for entry in enumerate(program["BUFFERS"])]
         self._names = {entry[0]: number for number, entry in enumerate(program["BUFFERS"])}
         self._streams = [
@@ -151,11 +154,16 @@ class Runner:
         """A buffer at its largest size: the copy that the newest round, or an earlier one, used.
 
         Before the first round, that of the round to come. Touch it only after `drain`. Raises KeyError,
-        and ValueError for a round whose copy is another's by now.
+        and ValueError for a buffer or a copy whose memory is another's by now.
         """
         if name not in self._names:
             raise KeyError(f"{self.name} has no buffer `{name}`; it has {', '.join(self._names)}")
         copies = self._buffers[self._names[name]]
+        if self._arena is not None and self._tables["BUFFERS"][self._names[name]][5] is not None:
+            raise ValueError(
+                f"`{name}` of {self.name} shares memory with other buffers, so a round leaves nothing in "
+                "it: declare it `carried`, or bind with `arena=False`"
+            )
         if not copies:
             raise KeyError(
                 f"`{name}` of {self.name} is made for each bucket anew: its maker has them"
@@ -198,6 +206,14 @@ class Runner:
             found.append(entry)
         return found
 
+    def memory(self) -> int:
+        """Bytes of the memory that was allocated for buffers: the arena, and what is not in it."""
+        found = 0 if self._arena is None else self._tables["ARENA"]
+        for entry, copies in zip(self._tables["BUFFERS"], self._buffers, strict=True):
+            if self._arena is None or entry[5] is None:
+                found += sum(self.device.size(copy) for copy in copies)
+        return found
+
     def close(self) -> None:
         """Ends the device's threads; what they have not begun is not run, nor anything afterwards."""
         self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
@@ -227,8 +243,20 @@ class Runner:
                 self.device, bodies, buffers, self._opaque, self._streams, self._events
             )
 
+    def _block(self, size: int) -> Any:
+        """Memory for all buffers that share some; None: there are none."""
+        if not size:
+            return None
+        try:
+            return self.device.block(size)
+        except (OSError, RuntimeError, MemoryError) as error:
+            what = f"the {size} bytes that buffers share"
+            raise BindError(f"there is no memory for {what}: {error}") from None
+
     def _allocate(self, number: int, entry: tuple) -> list[Any]:
-        name, dtype, shape, memory, copies, _ = entry
+        name, dtype, shape, memory, copies, offset, _ = entry
+        if offset is not None and self._arena is not None:
+            return [self.device.part(self._arena, offset, dtype, shape)]
         if dtype != "opaque":
             try:
                 return [self.device.empty(dtype, shape, memory) for _ in range(copies)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plait.runtime.buckets import smallest_bucket
@@ -19,7 +20,7 @@ from plait.runtime.buckets import smallest_bucket
 if TYPE_CHECKING:
     from plait.runtime.runner import Runner
 
-VERSION = 2
+VERSION = 3
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -31,6 +32,21 @@ Op: TypeAlias = Literal[
 ]
 PHASE_OPS = frozenset({"run", "launch", "rebind"})
 """Instructions that are of a phase."""
+WIDTHS = {
+    "bool": 1,
+    "u8": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+}
+"""Bytes of an element."""
+ALIGNMENT = 512
+"""Bytes: what torch's allocators round to on CUDA (`kMinBlockSize`) and on Ascend."""
 Setting: TypeAlias = "bool | int | float | str | list[Setting]"
 
 
@@ -122,6 +138,8 @@ class Buffer(Record):
     pad: int | float | None = None
     """What rows beyond the live ones hold when it is loaded; None: anything."""
     pool: int | None = None
+    offset: int | None = None
+    """Where it begins in the arena, in bytes; None: it has memory of its own."""
 
     @property
     def opaque(self) -> bool:
@@ -257,6 +275,8 @@ class Schedule(Record):
     votes: tuple[Vote, ...] = ()
     used: tuple[Digest, ...] = ()
     """The files that the spec uses."""
+    arena: int = 0
+    """Bytes of device memory that buffers share."""
 
     def bind(
         self,
@@ -264,11 +284,12 @@ class Schedule(Record):
         *,
         opaque: Mapping[str, object] | None = None,
         device: str = "cpu",
+        arena: bool = True,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device)
+        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""
@@ -313,3 +334,8 @@ class Schedule(Record):
 
 def _written(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def room(dtype: str, shape: tuple[int, ...]) -> int:
+    """Bytes of a buffer, rounded up so that another may begin behind it."""
+    return -(-prod(shape) * WIDTHS[dtype] // ALIGNMENT) * ALIGNMENT

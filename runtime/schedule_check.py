@@ -18,6 +18,7 @@ from plait.runtime.schedule import (
     Region,
     Schedule,
 )
+from plait.runtime.schedule_arena import arena_fault
 
 
 class ScheduleError(Exception):
@@ -49,6 +50,8 @@ class Check:
         for number, program in enumerate(self.schedule.programs):
             self.program(f"programs[{number}]", program, recorded)
         self.buckets()
+        if (found := arena_fault(self.schedule)) is not None:
+            self.fail(*found)
 
     def fail(self, where: str, problem: str) -> NoReturn:
         raise ScheduleError(f"{self.name}: {where}", problem)

@@ -33,6 +33,7 @@ def to_json(schedule: Schedule) -> str:
                 "task": b.task,
                 "pad": b.pad,
                 "pool": b.pool,
+                "offset": b.offset,
                 "place": _place(b.place),
             }
             for b in schedule.buffers
@@ -90,6 +91,7 @@ def to_json(schedule: Schedule) -> str:
         "target": [schedule.target.name, schedule.target.sha256],
         "settings": [list(pair) for pair in schedule.settings],
         "environment": [list(pair) for pair in schedule.environment],
+        "arena": schedule.arena,
     }
     head["digests"] = digests_of(head)
     lines = [f"  {json.dumps(key)}: {_line(value)}" for key, value in head.items()]

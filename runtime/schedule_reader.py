@@ -157,7 +157,7 @@ class _At:
 
 def _schedule(at: _At) -> Schedule:
     names = (
-        "format version name variant compiler source used target settings environment digests "
+        "format version name variant compiler source used target settings environment arena digests "
         "streams buffers groups pools votes events phases captures buckets programs"
     )
     parts = dict(zip(names.split(), at.fields(*names.split()), strict=True))
@@ -188,6 +188,7 @@ def _schedule(at: _At) -> Schedule:
         pools=parts["pools"].each(_read_pool),
         votes=parts["votes"].each(_read_vote),
         used=parts["used"].each(_read_digest),
+        arena=parts["arena"].count(),
     )
 
 
@@ -241,8 +242,9 @@ def _read_stream(at: _At) -> Stream:
 
 
 def _read_buffer(at: _At) -> Buffer:
-    name, dtype, memory, carried, static, copies, task, pad, pool, place = at.fields(
-        *["name", "dtype", "memory", "carried", "static", "copies", "task", "pad", "pool", "place"]
+    words = "name dtype memory carried static copies task pad pool offset place"
+    name, dtype, memory, carried, static, copies, task, pad, pool, offset, place = at.fields(
+        *words.split()
     )
     return Buffer(
         name.matching(INDEXED),
@@ -255,6 +257,7 @@ def _read_buffer(at: _At) -> Buffer:
         task.truth(),
         pad.optional(_At.number),
         pool.optional(_At.count),
+        offset.optional(_At.count),
     )
 
 

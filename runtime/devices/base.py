@@ -69,6 +69,16 @@ class Device(Protocol):
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> Any:
         """Zeroed memory."""
 
+    def block(self, size: int) -> Any:
+        """So many bytes of zeroed device memory, of which `part` gives parts."""
+
+    def part(self, block: Any, offset: int, dtype: str, shape: tuple[int, ...]) -> Any:
+        """What lies in a block from that byte on."""
+
+    def size(self, value: Any) -> int:
+        """Bytes of a tensor, or of all in an opaque value."""
+        ...
+
     def tensors(self, value: Any) -> list[Any]:
         """Those of an opaque value. Raises TypeError for what is none and holds none."""
         ...

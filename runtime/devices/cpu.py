@@ -6,6 +6,8 @@ those it builds on.
 
 from __future__ import annotations
 
+import math
+import mmap
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -63,6 +65,20 @@ class Cpu:
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
+
+    def block(self, size: int) -> mmap.mmap:
+        return mmap.mmap(-1, size)
+
+    def part(
+        self, block: mmap.mmap, offset: int, dtype: str, shape: tuple[int, ...]
+    ) -> torch.Tensor:
+        # A storage of its own, by which a capture tells what one buffer's memory is from another's.
+        count = math.prod(shape)
+        made = torch.frombuffer(block, dtype=DTYPES[dtype], count=count, offset=offset)
+        return made.view(shape)
+
+    def size(self, value: Any) -> int:
+        return sum(tensor.nbytes for tensor in tensors_of(value))
 
     def tensors(self, value: Any) -> list[torch.Tensor]:
         return tensors_of(value)

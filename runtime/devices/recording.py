@@ -67,8 +67,9 @@ def record(name: str, calls: list[Any], written: list[torch.Tensor]) -> Recordin
                 except Exception as error:
                     found = f"{call.place}: `{call.name}` failed while it was captured in `{name}`"
                     raise CaptureError(f"{found}: {type(error).__name__}: {error}") from error
+        changed = [tensor for tensor in written if storage_of(tensor) in recorder.changed]
         for tensor, value in zip(written, kept, strict=True):
-            if storage_of(tensor) not in recorder.changed and not _same_bits(tensor, value):
+            if not _overlaps(tensor, changed) and not _same_bits(tensor, value):
                 raise CaptureError(
                     f"{calls[0].place}: `{name}` changes a buffer past torch's kernels, which a replay "
                     "would not do again"
@@ -187,6 +188,17 @@ def storage_of(tensor: torch.Tensor) -> int:
 def memory_of(value: Any) -> set[int]:
     """The storages that a value's tensors lie in."""
     return {storage_of(tensor) for tensor in tensors_in(value)}
+
+
+def _overlaps(tensor: torch.Tensor, others: list[torch.Tensor]) -> bool:
+    """Whether a tensor's storage has a byte in common with those of others: buffers share memory."""
+    start, end = _bytes_of(tensor)
+    return any(first < end and start < last for first, last in map(_bytes_of, others))
+
+
+def _bytes_of(tensor: torch.Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
 
 
 def _held(value: Any) -> Any:

@@ -12,6 +12,7 @@ from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.tiny.checkpoint import Checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
+from plait.runtime.schedule_memory import saved
 from plait.runtime.trace import Trace
 
 ROUNDS_A_TURN = 16
@@ -100,7 +101,8 @@ def report(
     """What a run was, as JSON values. Times are seconds, rates a second, rows counts.
 
     `cost_per_token` is the time of all rounds over all rounds' committed tokens a request: mean round
-    time / mean accepted, as a ratio of sums.
+    time / mean accepted, as a ratio of sums. `buffer_bytes` is what was
+    allocated for buffers, `saved_bytes` what was not, as they share memory.
     """
     spec = outcome.speculative
     committed = sum(count * times for count, times in spec.accepted.items())
@@ -133,6 +135,9 @@ def report(
         "captures": captures,
         "waits": schedule.waits(schedule.buckets[0]),
         "rows_padded": padded,
+        "buffer_bytes": spec.runner.memory(),
+        "arena_bytes": schedule.arena,
+        "saved_bytes": saved(schedule),
         "cost_per_token": spec.seconds / rounds / mean if rounds and mean else None,
         "identical_to_plain": outcome.identical,
         "tokens_per_s": speed,

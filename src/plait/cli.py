@@ -23,6 +23,7 @@ VERBS = {
     "compile": "compile a spec to a schedule",
     "run": "decode prompts with a compiled round",
     "explain": "explain a round, or a rule",
+    "capture": "write captures around what graphs can hold",
     "diff": "compare two schedules",
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -10,42 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawing.rounds import elaborated, mended, round_texts
-from plait.compiler.lower import lower
+from drawing.running import body_of, lowered
 from plait.compiler.order import order
 from plait.compiler.round import Edge, Phase, Round
 from plait.compiler.rules import switch
-from plait.runtime.schedule import Digest, Schedule
 
 ROUNDS = 6
-
-
-def lowered(*rounds: Round) -> Schedule:
-    digest = Digest("random.spec", "0" * 64)
-    return lower(
-        [order(round) for round in rounds],
-        variant=None,
-        compiler="test",
-        sources=[],
-        digests=[digest],
-        target=digest,
-        environment={},
-    )
-
-
-def body_of(phase: Phase) -> Callable[..., None]:
-    """Every output an integer hash of every declared input and of the phase: never a no-op."""
-
-    def body(**given: torch.Tensor) -> None:
-        mixed = torch.full((), phase.number + 1, dtype=torch.int64)
-        for access in phase.accesses:
-            if access.reads:
-                mixed = mixed * 1_000_003 + given[access.argument].sum() + access.buffer
-        for access in phase.accesses:
-            if access.writes:
-                into = given[access.argument]
-                into.copy_(torch.arange(into.numel()).view(into.shape) * 7919 + mixed)
-
-    return body
 
 
 def line_by_line(rounds: Sequence[Round]) -> list[list[int]]:

@@ -206,6 +206,41 @@ def test_a_copy_that_is_not_kept_is_refused(compiled) -> None:
             runner.buffer("m")
 
 
+SHARED = """\
+spec 1
+pipeline shared {
+  stream a
+  buffer x : i64[2]
+  buffer y : i64[2]
+  buffer kept : i64[2] carried
+  capture g on a rows 2 {
+    phase one on a { writes x }
+    phase two on a { reads x  updates kept }
+    phase three on a { writes y }
+    phase four on a { reads y  updates kept }
+  }
+}
+"""
+
+
+def test_a_buffer_whose_memory_is_shared_is_not_given_out(compiled) -> None:
+    """After the round it holds another's value; with memory of its own it may be looked at."""
+    add = {"two": lambda x, kept: kept.add_(x), "four": lambda y, kept: kept.add_(y)}
+    bodies = {"one": lambda x: x.fill_(1), "three": lambda y: None, **add}
+    with compiled(SHARED).bind(bodies) as runner:
+        runner.step()
+        runner.drain()
+        with pytest.raises(ValueError, match="`x` of shared shares memory with other buffers"):
+            runner.buffer("x")
+        assert runner.buffer("kept").tolist() == [2, 2]  # `three` left what `one` wrote there
+        assert runner.memory() == 512 + 16
+    with compiled(SHARED).bind(bodies, arena=False) as runner:
+        runner.step()
+        runner.drain()
+        assert runner.buffer("x").tolist() == runner.buffer("kept").tolist() == [1, 1]
+        assert runner.memory() == 3 * 16
+
+
 CAPTURED = """\
 spec 1
 pipeline p {

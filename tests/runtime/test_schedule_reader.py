@@ -38,7 +38,7 @@ HOSTILE = "x); import os; os.system('true')  #"
 
 FAULTS = [
     ("format", "other", 'is not a schedule: it has no "format": "plait schedule"'),
-    ("version", 1, "version: is 1; this Plait reads version 2"),
+    ("version", 1, "version: is 1; this Plait reads version 3"),
     ("name", HOSTILE, "name: should be a name of letters, digits and _"),
     ("buffers.0.name", HOSTILE, "buffers[0].name: should be a name of letters, digits and _"),
     ("buffers.0.dtype", "i65", "buffers[0].dtype: should be one of"),
@@ -68,6 +68,16 @@ FAULTS = [
     ("buckets.0.regions.0.1", [None, 5], "draft_tokens of first lies outside its buffer"),
     ("buckets.0.rows.0", 0, "buckets[0].rows: has no rows for draft"),
     ("buckets", [], "buckets: should have at least one entry"),
+    ("arena", -1, "arena: should be a whole number from 0"),
+    ("arena", 1 << 40, "arena: is larger than all that lies in it"),
+    ("buffers.0.offset", 0, "buffers[0].offset: is given, but seq_lens cannot share memory"),
+    ("buffers.6.offset", 1, "buffers[6].offset: is 1, which is not a multiple of 512"),
+    ("buffers.6.offset", 98304, "buffers[6].offset: is 98304: draft_tokens ends behind the arena"),
+    (
+        "buffers.7.offset",
+        0,
+        "buckets[0]: use draft_tokens and tree side by side, which share memory",
+    ),
     ("phases.0", {"name": "first"}, "phases[0]: should be an object with name, body"),
     (
         "settings.0",

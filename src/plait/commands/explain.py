@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.commands.views import SKELETON, VIEWS
+    from plait.commands.views import SKELETON, VIEWS, show
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
@@ -44,12 +44,11 @@ def run(options: argparse.Namespace) -> int:
     view = VIEWS[options.view] if options.view else SKELETON
     path, variant = split_variant(options.subject)
     try:
-        found = view.make(spec_source(path), asked_for(options, variant))
+        show(view, spec_source(path), asked_for(options, variant), sys.stdout, options.json)
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
-    view.write(found, sys.stdout, options.json)
     return FINE
 
 

@@ -4,115 +4,94 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TextIO
 
-from plait.compiler.compile import Asked, prove
+from plait.compiler.compile import Asked, lowered, prove
+from plait.dsl.record import Record
 from plait.dsl.span import Source
 
-Show = Callable[[Any, TextIO], None]
-"""Writes what was made as text."""
+
+class Shown(Record):
+    """A view of one round."""
+
+    data: Any
+    """For JSON."""
+    write: Callable[[TextIO], object]
+    """Writes it as text."""
 
 
-@dataclass(frozen=True)
-class View:
+class View(Record):
     help: str
-    make: Callable[[Source, Asked], Any]
-    """What is shown, a dataclass. Raises SpecError and TargetError."""
-    show: Callable[[], Show]
-    """Late, as each view loads what it alone needs."""
-    data: Callable[[Any], Any] = asdict
-    """The same for JSON."""
-
-    def write(self, found: Any, file: TextIO, as_json: bool) -> None:
-        if as_json:
-            file.write(json.dumps(self.data(found), indent=2, ensure_ascii=False) + "\n")
-        else:
-            self.show()(found, file)
+    of: Callable[[Source, Asked], Shown]
+    """Raises SpecError and TargetError. Loads what this view alone needs."""
 
 
-def _skeleton(source: Source, asked: Asked) -> Any:
-    from plait.compiler.explain import skeleton
-
-    return skeleton(prove(source, asked).widest)
-
-
-def _show_skeleton() -> Show:
-    from plait.compiler.explain import skeleton_text
-
-    return lambda found, file: print(skeleton_text(found), end="", file=file)
+def show(view: View, source: Source, asked: Asked, file: TextIO, as_json: bool) -> None:
+    """Writes a view of a spec to a file."""
+    shown = view.of(source, asked)
+    if as_json:
+        file.write(json.dumps(shown.data, indent=2, ensure_ascii=False) + "\n")
+    else:
+        shown.write(file)
 
 
-def _sync(source: Source, asked: Asked) -> Any:
-    from plait.compiler.compile import lowered
-    from plait.compiler.sync import sync
+def _shown(found: Any, text: Callable[[Any], str]) -> Shown:
+    return Shown(asdict(found), lambda file: file.write(text(found)))
+
+
+def _skeleton(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.explain import skeleton, skeleton_text
+
+    return _shown(skeleton(prove(source, asked).widest), skeleton_text)
+
+
+def _sync(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.sync import sync, sync_text
 
     proven = prove(source, asked)
-    return sync(proven.widest, lowered(proven, asked))
+    return _shown(sync(proven.widest, lowered(proven, asked)), sync_text)
 
 
-def _show_sync() -> Show:
-    from plait.compiler.sync import sync_text
+def _ranks(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.ranks.view import ranks, ranks_text
 
-    return lambda found, file: print(sync_text(found), end="", file=file)
-
-
-def _ranks(source: Source, asked: Asked) -> Any:
-    from plait.compiler.ranks.view import ranks
-
-    return ranks([order.round for order in prove(source, asked).orders])
+    return _shown(ranks([order.round for order in prove(source, asked).orders]), ranks_text)
 
 
-def _show_ranks() -> Show:
-    from plait.compiler.ranks.view import ranks_text
+def _buckets(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.coverage import coverage, coverage_text
 
-    return lambda found, file: print(ranks_text(found), end="", file=file)
-
-
-def _buckets(source: Source, asked: Asked) -> Any:
-    from plait.compiler.coverage import coverage
-
-    return coverage(prove(source, asked).orders)
+    return _shown(coverage(prove(source, asked).orders), coverage_text)
 
 
-def _show_buckets() -> Show:
-    from plait.compiler.coverage import coverage_text
+def _captures(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.captures import captures, captures_text
 
-    return lambda found, file: print(coverage_text(found), end="", file=file)
+    return _shown(captures(prove(source, asked).orders), captures_text)
 
 
-def _budget(source: Source, asked: Asked) -> Any:
+def _memory(source: Source, asked: Asked) -> Shown:
+    from plait.compiler.memory import memory, memory_text
+
+    return _shown(memory(prove(source, asked).orders), memory_text)
+
+
+def _budget(source: Source, asked: Asked) -> Shown:
     from plait.compiler.budgets.asked import bill_asked
+    from plait.compiler.budgets.table import as_data, show
 
-    return bill_asked(source, asked)
-
-
-def _show_budget() -> Show:
-    from plait.compiler.budgets.table import show
-
-    return show
+    bill = bill_asked(source, asked)
+    return Shown(as_data(bill), lambda file: show(bill, file))
 
 
-def _budget_data(found: Any) -> Any:
-    from plait.compiler.budgets.table import as_data
-
-    return as_data(found)
-
-
-SKELETON = View("every fork, where it comes back, what it orders", _skeleton, _show_skeleton)
+SKELETON = View("every fork, where it comes back, what it orders", _skeleton)
 VIEWS = {
-    "sync": View(
-        "what each wait is for, what makes the other edges needless, how few there could be",
-        *(_sync, _show_sync),
-    ),
-    "buckets": View(
-        "what is a graph in each bucket, and on how many rows", _buckets, _show_buckets
-    ),
-    "ranks": View(
-        "what ranks agree on, and the collectives of each route, busy and idle", _ranks, _show_ranks
-    ),
-    "budget": View(
-        "what its graphs take of the target, and of how much", _budget, _show_budget, _budget_data
-    ),
+    "sync": View("what each wait is for, and how few there could be", _sync),
+    "captures": View("every graph, and what may be in none", _captures),
+    "memory": View("which buffers share memory, and what that saves", _memory),
+    "buckets": View("what is a graph in each bucket, and on how many rows", _buckets),
+    "ranks": View("what ranks agree on, and the collectives of each route, busy and idle", _ranks),
+    "budget": View("what its graphs take of the target, and of how much", _budget),
 }
 """By option."""
