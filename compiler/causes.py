@@ -57,12 +57,14 @@ class _Causes:
 
     def edge(self, place: int, edge: Edge) -> None:
         source = edge.source
-        step = None
+        steps: list[Step] = []
         if source.kind == "stream":
-            step = self.tails.get(self.queue(edge.capture, source.number))
+            queue = self.queue(edge.capture, source.number)
+            steps += [self.tails[queue]] if queue in self.tails else []
+            steps += [cause.step for cause in self.pending.get(queue, ())]  # a wait is passed on
         elif source.kind != "elsewhere" and not source.rounds_back:
-            step = self.step(self.round.places[source.kind, source.number])
-        asked = [Cause(step, place)] if step is not None else []
+            steps.append(self.step(self.round.places[source.kind, source.number]))
+        asked = [Cause(step, place) for step in steps]
         if edge.target == HOST:
             self.of_host(place, asked)
         else:

@@ -138,7 +138,8 @@ class _Walk:
                     graph = None
                 case Phase():
                     self.phase(item, graph)
-        self.ends.append(dict(self.tails))
+        queues = {*self.tails, *self.pending}
+        self.ends.append({q: self.tails.get(q, 0) | self.pending.get(q, 0) for q in queues})
 
     def begun(self, queue: Queue) -> tuple[int, int]:
         """What is over when the next thing on a queue begins, and its own bit."""
@@ -166,7 +167,8 @@ class _Walk:
         """What is over where an edge starts; a point that had no part in a round is where it ended."""
         source, round = edge.source, self.of
         if source.kind == "stream":
-            return self.tails.get(self.queue(edge.capture, source.number), 0)
+            queue = self.queue(edge.capture, source.number)
+            return self.tails.get(queue, 0) | self.pending.get(queue, 0)  # a wait is passed on
         past = self.number - source.rounds_back
         name = round.source_name(source.replace(rounds_back=0))
         stream = round.streams[round.origin(source)].name

@@ -67,7 +67,8 @@ def check(outside: Outside) -> list[Diagnostic]:
 def _given(outside: Outside) -> Iterator[Given]:
     flags = {flag.variable for flag in outside.flags}
     for flag in outside.flags:
-        yield Given(flag.flag, flag.variable, outside.values[flag.flag], flag.span)
+        if flag.flag in outside.values:  # not where it was given what it cannot be
+            yield Given(flag.flag, flag.variable, outside.values[flag.flag], flag.span)
     for export in outside.recipe.exports if outside.recipe else ():
         if export.value is not None and export.name not in flags:
             value: Value = export.value

@@ -84,7 +84,11 @@ def test_an_edge_that_only_the_communicator_needs_is_needed(findings) -> None:
 def test_routes_share_the_communicator(findings) -> None:
     """Each bucket is right by itself; one after the other they are not."""
     text = TWO + (
-        "  dim bs in [1, 2]\n  when bs == 1 {\n  " + SUM_X + "  } else {\n  " + SUM_Y + "  }\n"
+        "  dim bs in [1, 2] over tp\n  when bs == 1 {\n  "
+        + SUM_X
+        + "  } else {\n  "
+        + SUM_Y
+        + "  }\n"
     )
     found = findings(around(text))
     assert [one.code for one in found] == ["PL203", "PL203"]
@@ -144,7 +148,8 @@ def test_draft_and_target_are_judged_each_at_the_largest_bucket(findings) -> Non
 def test_a_library_has_a_limit_of_its_own(findings, target: str, codes: list[str]) -> None:
     """A capacity that one target can hold is too much for another."""
     text = SENT.replace("capacity 512", "capacity 768").replace("rows bs * 5", "rows bs * 4")
-    found = findings(around(text.replace("rows bs * 6", "rows bs * 4")), target=target)
+    text = text.replace("rows bs * 6", "rows bs * 4").replace("f32[bs]", "f32[bs * 4]")
+    found = findings(around(text), target=target)
     assert sorted({one.code for one in found}) == codes
 
 
@@ -168,7 +173,7 @@ GRAPH = """\
         (("", ""), "ascend910c", ["PL853"]),
         (("", ""), "cpu", []),
         (("all_to_all", "low_latency"), "ascend910c", []),
-        (("rows 4 {", "rows 4 when not normal {"), "ascend910c", []),
+        (("rows 4 {", "rows 4 when not normal {"), "ascend910c", ["PL905"]),
         (("on main { reads x", "on main host_sync { reads x"), "cuda", ["PL501"]),
     ],
 )

@@ -152,13 +152,19 @@ def _named(rounds: Sequence[Round], source, number: int) -> tuple | None:
 
 
 def elaborated(text: str) -> Round:
-    """The one round of a text that has one bucket."""
+    """The one round of a text that has one bucket and no guard."""
+    (round,) = routes(text)
+    return round
+
+
+def routes(text: str) -> list[Round]:
+    """The rounds of a text, one a route."""
     library = load_library(Source("random.spec", text))
     file, report = library.file, Report()
     settings = settings_for(file, file.pipelines[0])
-    (round,) = elaborate(file.pipelines[0], library, settings, report)
+    found = elaborate(file.pipelines[0], library, settings, report)
     assert not report.errors, report.errors
-    return round
+    return found
 
 
 def mended(round: Round) -> Round:

@@ -153,10 +153,11 @@ pipeline p {
   stream side
   buffer x : i64[4] carried
   buffer y : i64[4]
+  buffer seen : i64[4]
   call maker() as making
   phase first on main { writes y }
-  phase look on side { reads x }
-  phase last on side { reads y }
+  phase look on side { reads x  writes seen }
+  phase last on side { reads y  writes seen }
   join side into main
 }
 variant more of p { set extra = true }
@@ -183,9 +184,9 @@ def test_an_edge_from_what_one_variant_has_stands_under_its_condition(findings) 
 
 LOOP = """\
 spec 1
-module layer(stream main, stream side, buffer x, buffer y, l) {
+module layer(stream main, stream side, buffer x, buffer y, buffer seen, l) {
   phase make on main { updates x  writes y[l] }
-  phase look on side { reads y[l] }
+  phase look on side { reads y[l]  writes seen }
 }
 pipeline p {
   stream main
@@ -193,10 +194,11 @@ pipeline p {
   buffer x : i64[4] carried
   buffer y : i64[4]
   buffer z : i64[5]
+  buffer seen : i64[4]
   for l in 0 .. 3 { call layer() as layers[l] }
   for l in 0 .. 3 {
     phase even[l] on main { writes z[l] }
-    when l > 0 { phase odd[l] on side { reads z[l - 1] } }
+    when l > 0 { phase odd[l] on side { reads z[l - 1]  writes seen } }
   }
   phase all on main { writes z }
 }
@@ -210,7 +212,7 @@ def test_what_a_loop_or_a_module_repeats_is_mended_once(findings) -> None:
     new = [line.strip() for line in found.source.text.splitlines() if line not in LOOP.splitlines()]
     assert new == [
         "fork side from make",
-        "when l > 0 { fork side from even[l - 1]  phase odd[l] on side { reads z[l - 1] } }",
+        "when l > 0 { fork side from even[l - 1]  phase odd[l] on side { reads z[l - 1]  writes seen } }",
         "join odd[3] into main",
     ]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drawing.rounds import elaborated
+from drawing.rounds import routes
 from drawing.safe import broken, safe_round
 from plait.cli import main
 from plait.compiler.compile import Asked
@@ -78,8 +78,8 @@ def test_the_plain_list_finds_what_a_drawing_lacks(seed: int) -> None:
     random = Random(seed)
     safe = safe_round(random)
     less = broken(safe, random)
-    assert not list(unordered([elaborated(safe.text())])), safe.text()
-    assert less is None or list(unordered([elaborated(less.text())])), less.text()
+    assert not list(unordered(routes(safe.text()))), safe.text()
+    assert less is None or list(unordered(routes(less.text()))), less.text()
 
 
 def test_the_plain_list_sees_a_switch_of_routes() -> None:
