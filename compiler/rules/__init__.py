@@ -84,7 +84,7 @@ RANKS = Family(
 )
 POOLS = Family(
     lambda round: round.pools or any(one.collective for one in round.phases),
-    each=("over_capacity", "pool_full", "exchange_in_graph"),
+    each=("over_capacity", "pool_full", "exchange_in_graph", "kept_in_pool"),
     across=("capacities_differ",),
     races=("communicator", "graph_memory"),
 )

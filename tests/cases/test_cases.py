@@ -32,12 +32,18 @@ class Case(Record):
     """The class of failure it is of, and the folder its files are in."""
     verdict: str
     """The codes it is refused or noted with; or one of `VERDICTS`."""
-    target: str
+    on: str
+    """The target it is judged for, and limits to it as a command line has them."""
     what: str
 
     @property
     def codes(self) -> tuple[str, ...]:
         return () if self.verdict in VERDICTS else tuple(self.verdict.split())
+
+    @property
+    def asked(self) -> dict:
+        target, _, budget = self.on.partition(" --budget ")
+        return {"target": target, "budget": tuple(budget.split())}
 
     @property
     def refused(self) -> bool:
@@ -70,7 +76,7 @@ def by_name(case: Case) -> str:
 def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
     """The codes that its row says, each on the lines that say so, and nothing else."""
     source = case.source()
-    found = findings(source, target=case.target, recipe=case.recipe())
+    found = findings(source, recipe=case.recipe(), **case.asked)
     assert places(found, source) == marks(source), shown(found)
     assert {code for _, code in marks(source)} | launched(found, source) == set(case.codes)
 
@@ -78,7 +84,7 @@ def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
 @pytest.mark.parametrize("case", JUDGED, ids=by_name)
 def test_a_failure_is_told_word_for_word(case: Case, findings, shown, golden) -> None:
     """Names of phases, streams and buffers, the witness and the mend, as a terminal shows them."""
-    found = findings(case.source(), target=case.target, recipe=case.recipe())
+    found = findings(case.source(), recipe=case.recipe(), **case.asked)
     golden(f"../cases/{case.family}/{case.name}", shown(found))
 
 
@@ -88,7 +94,7 @@ def test_a_mended_failure_passes(case: Case, findings, shown) -> None:
     form = ".mended" if (FOLDER / case.family / f"{case.name}.mended.spec").exists() else ""
     recipe = case.recipe(".mended")
     assert form or recipe, "nothing is mended"
-    found = findings(case.source(form), target=case.target, recipe=recipe)
+    found = findings(case.source(form), recipe=recipe, **case.asked)
     assert found == [], shown(found)
 
 
@@ -98,7 +104,7 @@ CLEAN = [case for case in CASES if case.verdict == "clean"]
 @pytest.mark.parametrize("case", CLEAN, ids=by_name)
 def test_what_is_right_is_not_flagged(case: Case, findings, shown) -> None:
     """Schedules that look wrong and are not."""
-    found = findings(case.source(), target=case.target, recipe=case.recipe())
+    found = findings(case.source(), recipe=case.recipe(), **case.asked)
     assert found == [], shown(found)
 
 
