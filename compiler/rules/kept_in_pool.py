@@ -17,8 +17,8 @@ RULE = Rule(
     why="""\
 The memory of a pool of graphs is overwritten by every replay of any of them. A `carried` buffer has to
 last into the next round, and a `static` one from whoever fills it to the graph that has its address
-baked in; in such a pool, as when it is first made while a graph is captured, neither lasts. Take it out
-of the pool.""",
+baked in; in such a pool, as when it is first made while a graph is captured, neither lasts. What an eager
+phase writes there, scratch too, a replay beside it spoils. Take it out of the pool.""",
     bad="""\
 spec 1
 pipeline p {
@@ -51,23 +51,40 @@ def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
     for capture in round.captures:
         if capture.pool is not None and round.pools[capture.pool].size is None:
             first.setdefault(capture.pool, capture)
-    return [
-        _diagnostic(round, buffer, buffer.pool, first[buffer.pool])
-        for buffer in round.buffers
-        if (buffer.carried or buffer.static) and buffer.pool is not None and buffer.pool in first
-    ]
+    if not any(buffer.pool in first for buffer in round.buffers):
+        return []
+    eager = {
+        access.buffer: (phase, access)
+        for phase in reversed(round.phases)
+        if phase.braces is None
+        for access in phase.accesses
+        if access.writes
+    }
+    found = []
+    for number, buffer in enumerate(round.buffers):
+        if buffer.pool is None or buffer.pool not in first:
+            continue
+        if buffer.carried or buffer.static:
+            why = f"is {'carried' if buffer.carried else 'static'}"
+            found.append(_diagnostic(round, buffer, why, first[buffer.pool]))
+        elif number in eager:
+            phase, access = eager[number]
+            label = Label(access.span, f"`{phase.name}` is in no graph")
+            why = f"is written by `{phase.name}`"
+            found.append(_diagnostic(round, buffer, why, first[buffer.pool], label))
+    return found
 
 
-def _diagnostic(round: Round, buffer: Buffer, number: int, by: Capture) -> Diagnostic:
-    pool = round.pools[number].name
-    sort = "carried" if buffer.carried else "static"
+def _diagnostic(round: Round, buffer: Buffer, why: str, by: Capture, *labels: Label) -> Diagnostic:
+    assert buffer.pool is not None
+    pool = round.pools[buffer.pool].name
     fix = _outside(buffer.statement, pool)
     return Diagnostic(
         RULE.code,
-        f"`{buffer.name}` is {sort}, and lies in the pool `{pool}`, which every replay of"
+        f"`{buffer.name}` {why}, and lies in the pool `{pool}`, which every replay of"
         f" `{by.name}` overwrites",
         buffer.span,
-        labels=(Label(by.span, f"overwrites the pool `{pool}`"),),
+        labels=(Label(by.span, f"overwrites the pool `{pool}`"), *labels),
         facts=(("buffer", buffer.name), ("memory", f"the pool `{pool}`")),
         help="" if fix else f"declare it without `in {pool}`",
         fix=fix,
