@@ -85,7 +85,7 @@ class _Declared:
         if any(self.rows in one.counts for one in found):
             return None
         nearest = min(alike, key=lambda one: abs(one.rows.size - self.rows))
-        return self.but(nearest, "and no data that it touches has as many:")
+        return self.but(nearest, "and nothing that it touches has as many; nearest comes")
 
     def many(self, width: Width) -> bool:
         return width.rows.size > self.rows and width.rows.times(self.extent)
