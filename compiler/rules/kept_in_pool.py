@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from plait.compiler.order import Order
-from plait.compiler.round import Buffer, Capture, Round
+from plait.compiler.round import Access, Buffer, Capture, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix, Label
@@ -17,8 +17,8 @@ RULE = Rule(
     why="""\
 The memory of a pool of graphs is overwritten by every replay of any of them. A `carried` buffer has to
 last into the next round, and a `static` one from whoever fills it to the graph that has its address
-baked in; in such a pool, as when it is first made while a graph is captured, neither lasts. What an eager
-phase writes there, scratch too, a replay beside it spoils. Take it out of the pool.""",
+baked in; in such a pool, as when it is first made while a graph is captured, neither lasts. What a phase
+outside those graphs writes there, scratch too, a replay beside it spoils. Take it out of the pool.""",
     bad="""\
 spec 1
 pipeline p {
@@ -53,13 +53,7 @@ def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
             first.setdefault(capture.pool, capture)
     if not any(buffer.pool in first for buffer in round.buffers):
         return []
-    eager = {
-        access.buffer: (phase, access)
-        for phase in reversed(round.phases)
-        if phase.braces is None
-        for access in phase.accesses
-        if access.writes
-    }
+    written = _from_outside(round)
     found = []
     for number, buffer in enumerate(round.buffers):
         if buffer.pool is None or buffer.pool not in first:
@@ -67,11 +61,25 @@ def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
         if buffer.carried or buffer.static:
             why = f"is {'carried' if buffer.carried else 'static'}"
             found.append(_diagnostic(round, buffer, why, first[buffer.pool]))
-        elif number in eager:
-            phase, access = eager[number]
-            label = Label(access.span, f"`{phase.name}` is in no graph")
+        elif (number, buffer.pool) in written:
+            phase, access = written[number, buffer.pool]
+            label = Label(access.span, f"`{phase.name}` is in no graph of that pool")
             why = f"is written by `{phase.name}`"
             found.append(_diagnostic(round, buffer, why, first[buffer.pool], label))
+    return found
+
+
+def _from_outside(round: Round) -> dict[tuple[int, int], tuple[Phase, Access]]:
+    """Of each buffer in a pool, the first phase that writes it and stands in no graph of that pool."""
+    found = {}
+    for phase in round.phases:
+        graph = None if phase.capture is None else round.captures[phase.capture]
+        if graph is None and phase.braces is not None:
+            continue
+        for access in phase.accesses:
+            pool = round.buffers[access.buffer].pool
+            if access.writes and pool is not None and (graph is None or graph.pool != pool):
+                found.setdefault((access.buffer, pool), (phase, access))
     return found
 
 
