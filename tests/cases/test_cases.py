@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cases.marks import marks, places
+from cases.marks import judged, marks, places
 
 from plait.compiler.compile import read_source
 from plait.compiler.recipe.recipe import Recipe, read_recipe
@@ -23,8 +23,7 @@ from plait.dsl.span import Source
 FOLDER = Path(__file__).parent
 LATER = ("runtime", "trace")
 """What only a run, or a trace of one, can show."""
-CLEAN = ("clean", "a note at most")
-VERDICTS = ("not seen", *CLEAN, *LATER)
+VERDICTS = ("clean", "not seen", *LATER)
 
 
 class Case(Record):
@@ -77,7 +76,7 @@ def by_name(case: Case) -> str:
 def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
     """The codes that its row says, each on the lines that say so, and nothing else."""
     source = case.source()
-    found = findings(source, recipe=case.recipe(), **case.asked)
+    found = judged(findings(source, recipe=case.recipe(), **case.asked))
     assert places(found, source) == marks(source), shown(found)
     assert {code for _, code in marks(source)} | launched(found, source) == set(case.codes)
 
@@ -85,29 +84,28 @@ def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
 @pytest.mark.parametrize("case", JUDGED, ids=by_name)
 def test_a_failure_is_told_word_for_word(case: Case, findings, shown, golden) -> None:
     """Names of phases, streams and buffers, the witness and the mend, as a terminal shows them."""
-    found = findings(case.source(), recipe=case.recipe(), **case.asked)
+    found = judged(findings(case.source(), recipe=case.recipe(), **case.asked))
     golden(f"../cases/{case.family}/{case.name}", shown(found))
 
 
 @pytest.mark.parametrize("case", JUDGED, ids=by_name)
 def test_a_mended_failure_passes(case: Case, findings, shown) -> None:
-    """The same schedule done right has no finding, not even a note."""
+    """The same schedule done right has no finding."""
     form = ".mended" if (FOLDER / case.family / f"{case.name}.mended.spec").exists() else ""
     recipe = case.recipe(".mended")
     assert form or recipe, "nothing is mended"
-    found = findings(case.source(form), recipe=recipe, **case.asked)
+    found = judged(findings(case.source(form), recipe=recipe, **case.asked))
     assert found == [], shown(found)
 
 
-RIGHT = [case for case in CASES if case.verdict in CLEAN]
+RIGHT = [case for case in CASES if case.verdict == "clean"]
 
 
 @pytest.mark.parametrize("case", RIGHT, ids=by_name)
 def test_what_is_right_is_not_flagged(case: Case, findings, shown) -> None:
-    """Schedules that look wrong and are not; one that is only of no use may be noted."""
-    found = findings(case.source(), **case.asked)
-    noted = case.verdict == "a note at most"
-    assert [one for one in found if not (noted and one.severity == "note")] == [], shown(found)
+    """Schedules that look wrong and are not."""
+    found = judged(findings(case.source(), **case.asked))
+    assert found == [], shown(found)
 
 
 def test_every_failure_has_its_row() -> None:

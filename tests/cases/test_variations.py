@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cases.marks import marks, places
+from cases.marks import judged, marks, places
 
 from plait.compiler.compile import read_source
 
@@ -25,7 +25,8 @@ def test_a_variation_is_found_at_its_line(path: Path, findings, shown) -> None:
     source = read_source(path)
     head = HEAD.match(source.text)
     assert head and head[1] == path.stem.partition("-")[0]
-    found = findings(source, target=head[2], budget=(head[3],) if head[3] else ())
+    budget = (head[3],) if head[3] else ()
+    found = judged(findings(source, target=head[2], budget=budget))
     assert places(found, source) == marks(source), shown(found)
 
 
