@@ -166,7 +166,8 @@ class Clauses:
             axis = first = whole(node, values)
             fits = first >= 0 and (size is None or first < size)
         if not fits:
-            has = "" if size is None else f", which has {size} entries counted from 0"
+            many = "1 entry" if size == 1 else f"{size} entries"
+            has = "" if size is None else f", which has {many} counted from 0"
             message = f"`{node.span.text}` is outside this axis of `{buffer}`{has}{self.where}"
             _fail(
                 "PL601", message, node.span, "entries count from 0, and a range has both its ends"

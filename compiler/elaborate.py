@@ -673,6 +673,11 @@ class _Expansion:
             fail("PL112", message, asked.point.span, "`await` ends what `launch` began")
         if (span := self.in_flight.pop(named.number, None)) is not None:
             self.awaited_at.add(span)
+        if (inside := self.phases[named.number].capture) not in (None, self.inside):
+            graph = self.captures[inside]
+            message = f"`{asked.span.text}` crosses the brace of the capture `{graph.name}`"
+            label = Label(graph.span, "the capture, which would end with it in flight")
+            fail("PL503", message, asked.span, "write it before the brace", label)
 
     def resolved_items(self) -> Iterator[Item]:
         for item in self.items:

@@ -83,7 +83,7 @@ FAMILIES = (
     Family(
         _exchanges,
         of_order=("pool_full", "exchange_in_graph", "odd_exchanges"),
-        each=("over_capacity",),
+        each=("over_capacity", "kept_in_pool"),
         across=("capacities_differ",),
         races=("communicator", "graph_memory"),
     ),

@@ -52,6 +52,10 @@ pipeline p {
 )
 
 
+REGROUPED = ("all_gather", "reduce_scatter", "all_to_all", "low_latency")
+"""Collectives that give each rank rows of others."""
+
+
 class _Declared:
     """Rows that are written down, and what they are the rows of."""
 
@@ -81,7 +85,7 @@ class _Declared:
         if any(self.rows in one.counts for one in found):
             return None
         nearest = min(alike, key=lambda one: abs(one.rows.size - self.rows))
-        return self.but(nearest, "and no data that it touches has as many:")
+        return self.but(nearest, "and nothing that it touches has as many; nearest comes")
 
     def many(self, width: Width) -> bool:
         return width.rows.size > self.rows and width.rows.times(self.extent)
@@ -103,8 +107,7 @@ def check(round: Round, order: Order, target: Target) -> list[Diagnostic]:
         if phase.extent is not None and phase.rows is not None and phase.rows_span is not None:
             what = f"`{phase.name}` works"
             declared = _Declared(round, what, phase.rows, phase.extent, phase.rows_span)
-            own = widths(round, [phase])
-            found.append(declared.against(own, _written(own)))
+            found.append(declared.against(widths(round, [phase]), _written(round, [phase])))
     found += _captures(round, inside)
     return [one for one in found if one is not None]
 
@@ -121,7 +124,7 @@ def _captures(round: Round, inside: dict[int, list[Phase]]) -> Iterator[Diagnost
             continue
         if any(phase.rows == capture.rows for phase in phases):
             continue
-        written = _written(widths(round, [one for one in phases if one.rows is None]))
+        written = _written(round, [one for one in phases if one.rows is None])
         found = declared.against(widths(round, phases), written)
         if found is not None and not _of_two(round, capture.rows, phases):
             yield found
@@ -153,5 +156,7 @@ def _of_two(round: Round, rows: int, phases: list[Phase]) -> bool:
     )
 
 
-def _written(found: list[Width]) -> list[Width]:
-    return [one for one in found if one.access.kind == "writes"]
+def _written(round: Round, phases: list[Phase]) -> list[Width]:
+    """What they compute: what comes from other ranks has as many rows as those bring."""
+    own = [one for one in phases if one.collective is None or one.collective.kind not in REGROUPED]
+    return [one for one in widths(round, own) if one.access.kind == "writes"]

@@ -98,7 +98,7 @@ def _found(round: Round, taken: Taken) -> Diagnostic:
     buffers = ", ".join(dict.fromkeys(round.buffers[one.buffer].name for one in origins))
     return Diagnostic(
         RULE.code,
-        f"`{phase.name}` {how} of `{name}`, {those} meant{round.where}",
+        f"`{phase.name}` {how} of `{name}`{round.where}, {those} meant",
         taken.access.span,
         labels=tuple(_label(round, one) for one in origins),
         witness=_witness(round, taken, origins[0]),

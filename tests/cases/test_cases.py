@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases.marks import judged, marks, places
 
 from plait.compiler.compile import read_source
 from plait.compiler.recipe.recipe import Recipe, read_recipe
@@ -23,7 +24,6 @@ FOLDER = Path(__file__).parent
 LATER = ("runtime", "trace")
 """What only a run, or a trace of one, can show."""
 VERDICTS = ("clean", "not seen", *LATER)
-MARK = re.compile(r"# ((?:PL\d+ ?)+)$")
 
 
 class Case(Record):
@@ -32,12 +32,18 @@ class Case(Record):
     """The class of failure it is of, and the folder its files are in."""
     verdict: str
     """The codes it is refused or noted with; or one of `VERDICTS`."""
-    target: str
+    on: str
+    """The target it is judged for, and limits to it as a command line has them."""
     what: str
 
     @property
     def codes(self) -> tuple[str, ...]:
         return () if self.verdict in VERDICTS else tuple(self.verdict.split())
+
+    @property
+    def asked(self) -> dict:
+        target, _, limits = self.on.partition(" --limit ")
+        return {"target": target, "limits": tuple(limits.split())}
 
     @property
     def refused(self) -> bool:
@@ -70,7 +76,7 @@ def by_name(case: Case) -> str:
 def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
     """The codes that its row says, each on the lines that say so, and nothing else."""
     source = case.source()
-    found = findings(source, target=case.target, recipe=case.recipe())
+    found = judged(findings(source, recipe=case.recipe(), **case.asked))
     assert places(found, source) == marks(source), shown(found)
     assert {code for _, code in marks(source)} | launched(found, source) == set(case.codes)
 
@@ -78,27 +84,27 @@ def test_a_failure_is_found_at_its_line(case: Case, findings, shown) -> None:
 @pytest.mark.parametrize("case", JUDGED, ids=by_name)
 def test_a_failure_is_told_word_for_word(case: Case, findings, shown, golden) -> None:
     """Names of phases, streams and buffers, the witness and the mend, as a terminal shows them."""
-    found = findings(case.source(), target=case.target, recipe=case.recipe())
+    found = judged(findings(case.source(), recipe=case.recipe(), **case.asked))
     golden(f"../cases/{case.family}/{case.name}", shown(found))
 
 
 @pytest.mark.parametrize("case", JUDGED, ids=by_name)
 def test_a_mended_failure_passes(case: Case, findings, shown) -> None:
-    """The same schedule done right has no finding, not even a note."""
+    """The same schedule done right has no finding."""
     form = ".mended" if (FOLDER / case.family / f"{case.name}.mended.spec").exists() else ""
     recipe = case.recipe(".mended")
     assert form or recipe, "nothing is mended"
-    found = findings(case.source(form), target=case.target, recipe=recipe)
+    found = judged(findings(case.source(form), recipe=recipe, **case.asked))
     assert found == [], shown(found)
 
 
-CLEAN = [case for case in CASES if case.verdict == "clean"]
+RIGHT = [case for case in CASES if case.verdict == "clean"]
 
 
-@pytest.mark.parametrize("case", CLEAN, ids=by_name)
+@pytest.mark.parametrize("case", RIGHT, ids=by_name)
 def test_what_is_right_is_not_flagged(case: Case, findings, shown) -> None:
     """Schedules that look wrong and are not."""
-    found = findings(case.source(), target=case.target, recipe=case.recipe())
+    found = judged(findings(case.source(), **case.asked))
     assert found == [], shown(found)
 
 
@@ -120,23 +126,13 @@ def test_most_failures_are_refused() -> None:
 
 def test_every_file_is_of_a_row() -> None:
     """Nothing lies here that no test reads."""
-    read = {f"{case.family}/{case.name}" for case in (*JUDGED, *CLEAN)}
-    paths = [path for path in FOLDER.glob("*/*") if path.suffix in (".spec", ".sh", ".txt")]
+    read = {f"{case.family}/{case.name}" for case in (*JUDGED, *RIGHT)}
+    paths = [
+        path
+        for path in FOLDER.glob("*/*")
+        if path.suffix in (".spec", ".sh", ".txt") and path.parent.name != "variations"
+    ]
     assert {f"{path.parent.name}/{path.name.partition('.')[0]}" for path in paths} == read
-
-
-def marks(source: Source) -> set[tuple[int, str]]:
-    """The codes that a text says its lines are refused with."""
-    found = set()
-    for number, line in enumerate(source.text.splitlines(), 1):
-        if mark := MARK.search(line):
-            found |= {(number, code) for code in mark[1].split()}
-    return found
-
-
-def places(found: list[Diagnostic], source: Source) -> set[tuple[int, str]]:
-    """Lines of a text and the codes that are found there."""
-    return {(one.span.line, one.code) for one in found if one.span.source.name == source.name}
 
 
 def launched(found: list[Diagnostic], source: Source) -> set[str]:

@@ -98,7 +98,7 @@ MISTAKES = [
     (
         "phase a on main { reads x[0 .. 1, _] }",
         "PL601",
-        "`0 .. 1` is outside this axis of `x`, which has 1 entries counted from 0 at bs = 1",
+        "`0 .. 1` is outside this axis of `x`, which has 1 entry counted from 0 at bs = 1",
         None,
     ),
     (

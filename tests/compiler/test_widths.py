@@ -226,6 +226,21 @@ def test_what_is_no_confusion_of_widths(codes) -> None:
     assert codes(text) == []
 
 
+def test_rows_that_come_from_other_ranks(codes) -> None:
+    """A gather in a graph of the ranks' own rows writes those of all; what is computed there may not."""
+    text = spec(
+        "buffer x : f32[bs, 8] carried",
+        "buffer all : f32[bs * 4, 8]",
+        "capture g on main rows bs {",
+        "phase gather on main { reads x  writes all  collective all_gather over dp }",
+        "phase attend on main { reads all  updates x }",
+        "}",
+        head="group dp = 4\n  dim bs in [1, 2] over dp",
+    )
+    assert codes(text) == []
+    assert codes(text.replace("  collective all_gather over dp", "")) == [("PL604", "bs")]
+
+
 TOKENS = "dim tokens in [4, 8, 12]"
 
 

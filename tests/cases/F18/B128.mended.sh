@@ -1,0 +1,2 @@
+export SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK=128
+python -m sglang.launch_server --model-path deepseek-v4
