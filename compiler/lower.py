@@ -421,6 +421,7 @@ def _as_written(round: Round) -> dict[int, Edge]:
     found = order(round, 1)
     implied = {place for one in found.dropped if one.source is not None for place in one.edges}
     implied -= {place for one in found.waits for place in one.edges}
+    implied -= _of_earlier_rounds(round)
     return {
         place: item
         for place, item in enumerate(round.items)
@@ -429,6 +430,21 @@ def _as_written(round: Round) -> dict[int, Edge]:
         and place not in implied
         and round.origin(item.source) not in (machine.HOST, item.target)
     }
+
+
+def _of_earlier_rounds(round: Round) -> set[int]:
+    """Edges from what a stream was issued so far where that is work of rounds before this one."""
+    issued: set[int] = set()
+    found: set[int] = set()
+    for place, item in enumerate(round.items):
+        if isinstance(item, Phase) and item.capture is None:
+            issued.add(item.stream)
+        elif isinstance(item, Open):
+            issued.add(round.captures[item.capture].stream)
+        elif isinstance(item, Edge) and item.source.kind == "stream":
+            if item.source.number not in issued:
+                found.add(place)
+    return found
 
 
 def _bounds(round: Round) -> dict[int, int]:

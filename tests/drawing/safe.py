@@ -332,8 +332,6 @@ def _within(lines: list[Line], at: int) -> str | None:
 
 def broken(drawn: Safe, random: Random) -> Safe | None:
     """The round with one edge gone, or less than it was, so that a needed order is not there."""
-    if drawn.guarded:
-        return None  # a stream that only waits in some rounds is nothing to wait for, yet emitted it is
     edges = drawn.edges
     random.shuffle(edges)
     for edge in edges:
@@ -400,6 +398,10 @@ class _Unrolled:
     ends: list[dict[tuple, int]] = field(default_factory=list)
     """Of each round, the tails that it left."""
 
+    def frontier(self, queue: tuple) -> int:
+        """What is over once a stream has done, and waited for, all that it was issued."""
+        return self.tails.get(queue, 0) | self.pending.get(queue, 0)
+
     def item(self, name: tuple, queue: tuple) -> _Item:
         past = self.host | self.tails.get(queue, 0) | self.pending.pop(queue, 0)
         made = _Item(1 << len(self.items), past)
@@ -453,7 +455,8 @@ def _unrolled(drawn: Safe, route: tuple[bool, ...], since: int) -> _Unrolled:
     for round, guard in enumerate(route):
         lines = tuple(one for one in drawn.lines if guard or not getattr(one, "guarded", False))
         _round(replace(drawn, lines=lines), state, round)
-        state.ends.append(dict(state.tails))
+        queues = {*state.tails, *state.pending}
+        state.ends.append({queue: state.frontier(queue) for queue in queues})
     # In the first rounds the waits for rounds before them are not there: the last ones are as all are.
     state.touches = [t for t in state.touches if t.round >= since]
     return state
@@ -521,7 +524,7 @@ def _edge(drawn: Safe, state: _Unrolled, round: int, edge: Edge) -> None:
         return (edge.capture if stream != home else None, stream)
 
     if edge.source in STREAMS:
-        before = state.tails.get(queue(edge.source), 0)
+        before = state.frontier(queue(edge.source))
     else:
         name = edge.source.removesuffix(".loaded")
         phase = state.phases.get(name)

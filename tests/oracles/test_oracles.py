@@ -82,3 +82,25 @@ pipeline p {
 """
     assert said(text.replace("HELD", "")) == (False, False, False)
     assert said(text.replace("HELD", "static")) == (True, True, True)
+
+
+def test_a_frontier_of_earlier_rounds_is_waited_for_in_every_route() -> None:
+    """The stream has no work yet where the guard is false, but a wait, and what the round before left there."""
+    text = """\
+spec 1
+pipeline p {
+  guard often
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried copies 3
+  phase make on side { updates y[0 .. 1] }
+  join make into main
+  when often { phase turn on main { updates y } }
+  join make into host
+  join main into host
+  phase note on host { updates x }
+  phase last on main { updates x }
+}
+"""
+    assert said(text) == (False, False, False)
