@@ -442,8 +442,7 @@ def _of_earlier_rounds(round: Round) -> set[int]:
         elif isinstance(item, Open):
             issued.add(round.captures[item.capture].stream)
         elif isinstance(item, Edge) and item.source.kind == "stream":
-            if item.source.number not in issued:
-                found.add(place)
+            found |= set() if item.source.number in issued else {place}
     return found
 
 

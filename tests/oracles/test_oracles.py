@@ -85,7 +85,7 @@ pipeline p {
 
 
 def test_a_frontier_of_earlier_rounds_is_waited_for_in_every_route() -> None:
-    """The stream has no work yet where the guard is false, but a wait, and what the round before left there."""
+    """The stream has no work yet where the guard is false, but a wait, and what another round left there."""
     text = """\
 spec 1
 pipeline p {
