@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -11,8 +11,10 @@ from rich.table import Table
 from plait.compiler.budgets.bill import Bill
 from plait.compiler.budgets.graphs import in_words
 from plait.compiler.routes import MOST_ROUTES
+from plait.dsl.render.fold import WIDTH
 
-WIDTH = 110
+MOST_NAMES = 8
+"""Of buffers whose size is not known, in the text."""
 
 
 def show(bill: Bill, file: TextIO) -> None:
@@ -78,7 +80,7 @@ def lines(bill: Bill) -> Iterator[tuple[str, str, str, str]]:
     yield "tasks of a round", f"{bill.tasks:,}", _count(rebound), "rebound before their graph"
     pools = ", ".join(f"{name} {in_words(size)}" for name, size in bill.pools.items() if size)
     memory = f"{in_words(bill.inputs)} copied in; pools: {pools or 'empty'}"
-    memory += f"; not counted: {', '.join(bill.opaque)}" if bill.opaque else ""
+    memory += f"; not counted: {_few(bill.opaque)}" if bill.opaque else ""
     most = target.graphs.memory_mib
     at_most = "" if most is None else in_words(most << 20)
     yield "memory of graphs", in_words(bill.memory), at_most, memory
@@ -88,6 +90,11 @@ def lines(bill: Bill) -> Iterator[tuple[str, str, str, str]]:
     for name, size in bill.slots.items():
         yield f"values in `{name}`", f"{size:,}", _count(held), "held at once"
     yield "routes", f"{len(bill.rounds):,}", f"{MOST_ROUTES:,}", "buckets x params x guards"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _count(number: int | None) -> str:

@@ -15,6 +15,8 @@ from plait.dsl.span import Source, Span
 
 COLOURS = {"error": "bold red", "note": "bold blue"}
 QUIET = "blue"
+MOST_COLUMNS = 400
+"""Of a line of the text: what no person wrote is cut behind them."""
 
 
 def render(diagnostics: Iterable[Diagnostic], file: TextIO) -> None:
@@ -84,16 +86,20 @@ def _excerpts(marks: list[tuple[Span, str, str, str]]) -> Iterable[Text]:
             if before is not None and line > before + 1:
                 yield Text(" " * gutter + " ...", QUIET)
             if line != before:
-                yield Text.assemble((f"{line:>{gutter}} | ", QUIET), printable(source.line(line)))
+                yield Text.assemble((f"{line:>{gutter}} | ", QUIET), _shown(source.line(line)))
             before = line
             yield _caret(source.line(line), column, span, label, sign, style, gutter)
+
+
+def _shown(line: str) -> str:
+    return printable(line[:MOST_COLUMNS]) + ("..." if len(line) > MOST_COLUMNS else "")
 
 
 def _caret(
     line: str, column: int, span: Span, label: str, sign: str, style: str, gutter: int
 ) -> Text:
-    start = cell_len(printable(line[: column - 1]))
+    start = cell_len(printable(line[: min(column - 1, MOST_COLUMNS)]))
     marked = line[column - 1 : column - 1 + max(span.end - span.start, 1)]
-    width = max(cell_len(printable(marked)), 1)
+    width = min(max(cell_len(printable(marked)), 1), MOST_COLUMNS)
     under = sign * width + (f" {printable(label)}" if label else "")
     return Text.assemble((" " * gutter + " | ", QUIET), " " * start, (under, style))

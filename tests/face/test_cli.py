@@ -96,13 +96,13 @@ def test_a_file_is_written_whole_or_not_at_all(here, capsys) -> None:
 
 
 def test_explain_prints_the_skeleton_or_a_rule(here, capsys) -> None:
-    """A spec gives its round; a code its page; an unknown code the codes there are."""
+    """A spec gives its round; a code its page; an unknown code those near it."""
     code, out, _ = run(capsys, "explain", "examples/eagle.spec")
     assert code == 0 and "comes back at line" in out
     code, out, _ = run(capsys, "explain", "pl201")
     assert code == 0 and out.startswith("PL201: two accesses to one buffer have no order")
     code, _, err = run(capsys, "explain", "PL999")
-    assert code == 2 and "there is no PL999; the codes are PL001, " in err
+    assert code == 2 and "there is no PL999; near it: PL901, " in err
     code, out, _ = run(capsys, "explain", "examples/eagle.spec", "--json", "--set", "num_steps=3")
     data = json.loads(out)
     assert data["settings"]["num_steps"] == 3 and len(data["branches"]) == 3

@@ -59,5 +59,5 @@ def _rule(code: str) -> str:
     pages = {rule.code: rule for rule in (*RULES, *MISTAKES)}
     if code in pages:
         return pages[code].page()
-    known = ", ".join(sorted(pages))
-    raise Refused(f"there is no {code}; the codes are {known}")
+    near = [one for one in sorted(pages) if one[2] == code[2]] or [min(pages), max(pages)]
+    raise Refused(f"there is no {code}; near it: {', '.join(near)}")

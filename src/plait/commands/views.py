@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from plait.compiler.compile import Asked, lowered, prove
 from plait.dsl.record import Record
+from plait.dsl.render.fold import folded
 from plait.dsl.span import Source
 
 
@@ -37,7 +38,7 @@ def show(view: View, source: Source, asked: Asked, file: TextIO, as_json: bool) 
 
 
 def _shown(found: Any, text: Callable[[Any], str]) -> Shown:
-    return Shown(asdict(found), lambda file: file.write(text(found)))
+    return Shown(asdict(found), lambda file: file.write(folded(text(found))))
 
 
 def _skeleton(source: Source, asked: Asked) -> Shown:
