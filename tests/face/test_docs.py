@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from plait.cli import VERBS
+from plait.commands.views import VIEWS
 from plait.compiler.emit.mermaid import mermaid
 from plait.compiler.rules import RULES
 from plait.compiler.rules.pages import markdown
@@ -119,12 +121,36 @@ PAGES = [
     "README.md",
     "editors/README.md",
     "examples/README.md",
+    "tests/cases/README.md",
     "tests/specs/README.md",
     *(
         f"docs/{name}.md"
-        for name in ("language", "embedding", "targets", "budgets", "architecture")
+        for name in ("language", "embedding", "targets", "budgets", "order", "architecture")
     ),
 ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_within_a_page_have_a_heading(name: str, root: Path) -> None:
+    """As GitHub names headings: lower case, `-` for each blank, without other signs."""
+    text = read(root, name)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    names = {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= names
+
+
+def test_every_code_has_its_family_in_the_language_page(root: Path) -> None:
+    """What a spec can be refused by stands in one table, by the first digits of the codes."""
+    families = re.findall(r"^\| (PL\d+) \|", read(root, "docs/language.md"), re.MULTILINE)
+    for code in (*CODES, *(rule.code for rule in RULES)):
+        assert len([one for one in families if code.startswith(one)]) == 1, code
+
+
+def test_the_readme_has_every_verb_and_view(root: Path) -> None:
+    """Each in a row of its table, and none that is not there."""
+    text = read(root, "README.md")
+    assert set(re.findall(r"^\| `plait (\w+)", text, re.MULTILINE)) == set(VERBS)
+    assert re.findall(r"^\| `--(\w+)`", text, re.MULTILINE) == list(VIEWS)
 
 
 @pytest.mark.parametrize("name", PAGES)
