@@ -17,6 +17,8 @@ def mistake(source: Source, error: UnexpectedToken | UnexpectedCharacters) -> Di
     return _unexpected_character(source, error)
 
 
+MOST_LETTERS = 100
+"""Of a word, in a message."""
 _SHOWN = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -77,7 +79,8 @@ def _unexpected_token(source: Source, error: UnexpectedToken) -> Diagnostic:
     token = error.token
     at_end = token.type == "$END"
     span = end_of(source) if at_end else Span(source, token.start_pos or 0, token.end_pos or 0)
-    found = "the text ends" if at_end else f"found `{token}`"
+    word = token if len(token) <= MOST_LETTERS else f"{token[:MOST_LETTERS]}..."
+    found = "the text ends" if at_end else f"found `{word}`"
     written, opened = _being_written(error)
     expected = error.expected if _deep(error) else error.accepts or error.expected
     message = f"{found} where {_expected(expected)} should stand"

@@ -18,24 +18,27 @@ from plait import __version__
 from plait.exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
 
 VERBS = {
+    "new": "write a spec to start from, and the program that runs it",
     "check": "prove a spec",
-    "fmt": "lay specs out in the one way there is",
+    "explain": "explain a round, or a rule",
     "compile": "compile a spec to a schedule",
     "run": "decode prompts with a compiled round",
-    "explain": "explain a round, or a rule",
-    "capture": "write captures around what graphs can hold",
     "diff": "compare two schedules",
+    "fmt": "lay specs out in the one way there is",
+    "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
-    "new": "write a spec to start from, and the program that runs it",
     "lsp": "speak to an editor",
 }
+EXIT_CODES = "exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(arguments).parse_args(arguments)
+    options, unknown = _parser(arguments).parse_known_args(arguments)
+    if unknown:
+        options.error(f"not understood: {' '.join(unknown)}")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file may be no text
     try:
@@ -62,7 +65,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="plait",
         description="Write, prove and run the schedule of a speculative-decoding round.",
-        epilog="exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment",
+        epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"plait {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -72,9 +75,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             verbs.add_parser(verb, help=help, add_help=False)
             continue
         module = import_module(f".commands.{verb}", __package__)
-        made = verbs.add_parser(verb, help=help, description=module.DESCRIPTION)
+        made = verbs.add_parser(verb, help=help, description=module.DESCRIPTION, epilog=EXIT_CODES)
         module.add_arguments(made)
-        made.set_defaults(run=module.run)
+        made.set_defaults(run=module.run, error=made.error)
     return parser
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from plait.cli import main
+from plait.commands.views import VIEWS
 
 
 @pytest.fixture
@@ -462,3 +463,25 @@ def test_a_schedule_runs_without_the_compiler(root, eagle, compiled, tmp_path) -
         "assert not any(m.startswith(('plait.compiler', 'plait.dsl')) for m in sys.modules)"
     )
     assert not loaded_modules(root, script) & {"lark", "networkx", "rich"}
+
+
+def test_an_option_that_is_not_there_shows_those_that_are(capsys) -> None:
+    """The usage of the verb, and not of the whole command."""
+    code, _, err = run(capsys, "explain", "a.spec", "--nope")
+    assert code == 2 and err.startswith("usage: plait explain")
+    assert err.endswith("plait explain: error: not understood: --nope\n")
+
+
+def test_a_page_is_no_wider_than_a_terminal(here, capsys) -> None:
+    """Long lines go on further in, in every view."""
+    for view in ((), *((f"--{name}",) for name in VIEWS)):
+        code, out, _ = run(capsys, "explain", "examples/tree.spec", *view)
+        assert code == 0 and max(map(len, out.splitlines())) <= 100, view
+
+
+def test_a_monstrous_line_is_cut(tmp_path, capsys) -> None:
+    """A text that no person wrote does not fill the screen with itself."""
+    path = tmp_path / "huge.spec"
+    path.write_text("spec 1 " + "x" * 100_000)
+    code, out, _ = run(capsys, "check", str(path))
+    assert code == 2 and "..." in out and max(map(len, out.splitlines())) < 1_000

@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 
 def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = parser.add_argument_group("what a spec is taken for")
+    group.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a param or flag, in the spec's own notation; may be given several times",
     )
-    parser.add_argument("--variant", metavar="NAME", help="a variant of the spec")
-    parser.add_argument("--pipeline", metavar="NAME", help="which pipeline, in a file of several")
-    parser.add_argument(
+    group.add_argument("--variant", metavar="NAME", help="a variant of the spec")
+    group.add_argument("--pipeline", metavar="NAME", help="which pipeline, in a file of several")
+    group.add_argument(
         "--target", default="cpu", metavar="NAME", help="a target's name or .toml file; default cpu"
     )
-    parser.add_argument(
+    group.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="NAME=LIMIT",
         help="a limit in place of the target's: streams=400, tasks=64, memory=2GiB",
     )
-    parser.add_argument(
+    group.add_argument(
         "--env",
         metavar="FILE",
         help="a launch recipe: its exports are the environment, its options must fit the spec",

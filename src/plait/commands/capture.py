@@ -22,7 +22,7 @@ ROWS = re.compile(r"[A-Za-z0-9_ */+()-]{1,100}\Z")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", metavar="SPEC")
+    parser.add_argument("spec", metavar="SPEC", help="a .spec file, or SPEC@VARIANT")
     parser.add_argument("--write", action="store_true", help="write it into the file")
     parser.add_argument("--rows", metavar="COUNT", help="of every capture; default the first dim")
     add_spec_arguments(parser)

@@ -22,7 +22,9 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
+    parser.add_argument(
+        "spec", metavar="SPEC", help="a .spec file, SPEC@VARIANT, or a schedule's .json"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--emit", choices=FORMS, default="json", help="default json")

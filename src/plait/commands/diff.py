@@ -16,8 +16,8 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A")
-    parser.add_argument("after", metavar="B")
+    parser.add_argument("before", metavar="A", help="a .spec file, SPEC@VARIANT or .json")
+    parser.add_argument("after", metavar="B", help="another, or the same as another variant")
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
     add_spec_arguments(parser)
 

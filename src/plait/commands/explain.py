@@ -20,7 +20,9 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from plait.commands.views import VIEWS
 
-    parser.add_argument("subject", metavar="SPEC|CODE")
+    parser.add_argument(
+        "subject", metavar="SPEC|CODE", help="a .spec file, SPEC@VARIANT, or a code such as PL201"
+    )
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     views = parser.add_mutually_exclusive_group()
     for option, view in VIEWS.items():

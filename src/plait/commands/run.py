@@ -31,7 +31,9 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", metavar="SPEC", help="a .spec file, or a schedule's .json")
+    parser.add_argument(
+        "spec", metavar="SPEC", help="a .spec file, SPEC@VARIANT, or a schedule's .json"
+    )
     parser.add_argument(
         "--prompt", action="append", metavar="TEXT", help="may be given several times"
     )
