@@ -24,6 +24,15 @@ def box(region: tuple[Axis, ...] | None, shape: tuple[int, ...]) -> Box:
     )
 
 
+def shown(part: Box) -> str:
+    """As the text would name it.
+
+    >>> shown(((0, 4), (2, 3)))
+    '0 .. 3, 2'
+    """
+    return ", ".join(f"{a}" if b == a + 1 else f"{a} .. {b - 1}" for a, b in part)
+
+
 def subtract(boxes: list[Box], taken: Box) -> list[Box]:
     """What of some disjoint boxes lies outside another, as disjoint boxes.
 

@@ -98,6 +98,10 @@ FAMILIES = (
     Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late")),
     Family(lambda round: any(phase.launched for phase in round.phases), each=("before_await",)),
     Family(
+        lambda round: any(a.rounds_back for phase in round.phases for a in phase.accesses),
+        across=("prev_not_written",),
+    ),
+    Family(
         lambda round: any(edge.source.rounds_back for edge in round.edges),
         across=("moving_point",),
     ),

@@ -14,7 +14,8 @@ RULE = Rule(
 Every branch must come back: after the last phase that a forked stream is issued in a round, some
 other stream, or the host, must wait for it, in this round or a later one. Otherwise nothing in the
 round ever knows that the work has ended: its results cannot be used safely, the next rounds pile up
-behind it, and a failure in it is never seen. Add the `join`.""",
+behind it, and a failure in it is never seen. A capture ends in its own braces: what a side stream is
+issued there after its last join is left behind, and no device ends such a capture. Add the `join`.""",
     bad="""\
 spec 1
 pipeline p {
@@ -65,16 +66,41 @@ def _branches_off(round: Round, edge: Edge) -> bool:
 
 
 def _left(round: Round) -> set[tuple[int | None, int]]:
-    """Streams, each within its capture or outside of all, that some edge waits for on another."""
+    """Streams that come back: within its capture by its end, outside of all by an edge to another."""
     left: set[tuple[int | None, int]] = set()
-    for edge in round.edges:
-        origin = round.origin(edge.source)
-        if edge.target != origin:
-            graph = edge.capture
-            if edge.source.kind == "phase":
-                graph = round.phases[edge.source.number].capture
-            left.add((graph, origin))
+    inside: dict[int, list[Phase | Edge]] = {}
+    for item in round.items:
+        if isinstance(item, Phase | Edge) and item.capture is not None:
+            inside.setdefault(item.capture, []).append(item)
+        if isinstance(item, Edge) and (item.capture is None or round.from_outside(item)):
+            origin = round.origin(item.source)
+            left |= {(None, origin)} - {(None, item.target)}
+    for capture, items in inside.items():
+        left |= {(capture, stream) for stream in _ended(round, capture, items)}
     return left
+
+
+def _ended(round: Round, capture: int, items: list[Phase | Edge]) -> set[int]:
+    """Streams of which the end of the capture waits for the last phase, found from that end backwards."""
+    ends = {round.captures[capture].stream}
+    """Streams on which whatever stands here would be over by the end."""
+    waited: set[int] = set()
+    """Phases that an edge further down brings there."""
+    last: set[int] = set()
+    found: set[int] = set()
+    for item in reversed(items):
+        if isinstance(item, Edge):
+            if item.target in ends and item.source.kind == "stream":
+                ends.add(item.source.number)
+            elif item.target in ends and item.source.kind == "phase":
+                waited.add(item.source.number)
+            continue
+        if item.number in waited:
+            ends.add(item.stream)
+        if item.stream in ends and item.stream not in last:
+            found.add(item.stream)
+        last.add(item.stream)
+    return found
 
 
 def _diagnostic(round: Round, branch: tuple[int | None, int], fork: Edge, last: str) -> Diagnostic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.regions import Box, box, subtract
+from plait.compiler.regions import box, shown, subtract
 from plait.compiler.round import Access, Axis, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label
@@ -84,11 +84,7 @@ def _unwritten(
             return None
         if len(left) > MOST_PARTS:
             return f"one of more than {MOST_PARTS} parts of {buffer.name}"
-    return f"{buffer.name}[{_shown(left[0])}]"
-
-
-def _shown(part: Box) -> str:
-    return ", ".join(f"{a}" if b == a + 1 else f"{a} .. {b - 1}" for a, b in part)
+    return f"{buffer.name}[{shown(left[0])}]"
 
 
 def _diagnostic(round: Round, phase: Phase, access: Access, part: str) -> Diagnostic:

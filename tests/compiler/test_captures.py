@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 REBOUND = """\
 spec 1
 pipeline p {{
@@ -294,3 +296,54 @@ pipeline p {
     assert "PL101" not in [
         one.code for one in findings(text.replace("from make", "from prev make"))
     ]
+
+
+FORKED = """\
+spec 1
+pipeline p {{
+  stream main
+  stream side
+  stream third
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  buffer z : i64[4] carried
+  capture g on main rows 4 {{
+    fork side from main
+    phase first on side {{ updates y }}
+{lines}
+  }}
+}}
+"""
+LAST = "    phase last on {} {{ updates z }}"
+THIRD = "    fork third from first"
+DONE = "    phase done on main { updates x }"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["    join side into main", DONE, LAST.format("side")],
+        [LAST.format("side"), "    join first into main", DONE],
+        [THIRD, LAST.format("third"), "    join side into main"],
+        [THIRD, LAST.format("third"), "    join third into side", "    join first into main"],
+    ],
+)
+def test_a_capture_does_not_end_while_a_side_stream_runs_on(findings, lines: list[str]) -> None:
+    """What a stream does after the join that it comes back by is left behind: no device ends that."""
+    assert [
+        (one.code, one.message.rsplit(": ")[-1])
+        for one in findings(FORKED.format(lines="\n".join(lines)))
+    ] == [("PL401", "nothing waits for `last`")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [LAST.format("side"), "    join side into main"],
+        [THIRD, LAST.format("third"), "    join third into main"],
+        [THIRD, LAST.format("third"), "    join third into side", "    join side into main"],
+    ],
+)
+def test_a_side_stream_may_come_back_by_another(findings, lines: list[str]) -> None:
+    """What is joined is all that it waits for, its own forks and joins included."""
+    assert findings(FORKED.format(lines="\n".join(lines))) == []

@@ -345,3 +345,37 @@ pipeline p {
 }
 """
     assert not [one for one in findings(text) if one.code in ("PL201", "PL203")]
+
+
+PREV = """\
+spec 1
+pipeline p {{
+  param n in [1, 2] = 1
+  dim bs in [1, 2]
+  stream main
+  buffer c : i64[4] carried
+  buffer x : i64[4, 2] {kept}
+  phase make on main {{ updates c  writes x{written} }}
+  phase look on main {{ reads prev x{read}  updates c }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "written", "read", "part"),
+    [
+        ("copies 2", "[_, 0 .. n - 1]", "[_, 0 .. n - 1]", "x[0 .. 3, 1]"),
+        ("copies 2", "[_, 0]", "", "x[0 .. 3, 1]"),
+        ("carried copies 2", "[_, 0 .. n - 1]", "", "x[0 .. 3, 1]"),
+        ("copies 2", "[0 .. bs - 1, _]", "[0 .. bs - 1, _]", None),
+        ("copies 2", "", "[_, 0 .. n - 1]", None),
+    ],
+)
+def test_what_an_earlier_round_left_is_what_its_route_wrote(
+    findings, kept: str, written: str, read: str, part: str | None
+) -> None:
+    """Copies take turns whether a round writes them or not; rows that a dim adds are of new requests."""
+    found = findings(PREV.format(kept=kept, written=written, read=read))
+    assert [(one.code, one.message.split("`")[3]) for one in found] == (
+        [("PL304", part)] if part else []
+    )
