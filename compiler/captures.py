@@ -11,6 +11,7 @@ from plait.compiler.conflicts import copied_in, static_in
 from plait.compiler.order import Order
 from plait.compiler.round import Edge, Phase, Round
 from plait.compiler.steps import few
+from plait.compiler.target import Target
 from plait.dsl.values import plain, written
 from plait.runtime.schedule import WIDTHS
 
@@ -84,13 +85,14 @@ class Captures:
     buckets: tuple[Bucket, ...]
 
 
-def captures(orders: list[Order]) -> Captures:
-    return Captures(orders[0].round.name, tuple(_bucket(order.round) for order in orders))
+def captures(orders: list[Order], target: Target) -> Captures:
+    buckets = tuple(_bucket(order.round, target) for order in orders)
+    return Captures(orders[0].round.name, buckets)
 
 
-def _bucket(round: Round) -> Bucket:
+def _bucket(round: Round, target: Target) -> Bucket:
     eager = tuple(
-        Eager(p.name, p.span.line, round.stream_name(p.stream), obstacle(round, p))
+        Eager(p.name, p.span.line, round.stream_name(p.stream), obstacle(round, p, target))
         for p in round.phases
         if p.capture is None
     )

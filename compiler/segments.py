@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 
+from plait.compiler.beside import beside, launches
 from plait.compiler.capturable import obstacle
-from plait.compiler.compile import Asked, Proven, prove, prove_all
-from plait.compiler.order import Moment, Order
+from plait.compiler.compile import Asked, Proven, prove
+from plait.compiler.lasting import Lasting, lasting, line_end, lines
+from plait.compiler.order import Order
 from plait.compiler.round import Phase
 from plait.dsl import syntax
-from plait.dsl.diagnostic import Edit, Fix, SpecError
-from plait.dsl.edits import edited
-from plait.dsl.format import formatted
+from plait.dsl.diagnostic import Edit, Fix
 from plait.dsl.library import load_library
 from plait.dsl.settings import choose_pipeline
 from plait.dsl.span import Source, Span
-
-MOST_PAIRED = 400
-"""Phases of a round up to which it is said what no longer runs side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +59,33 @@ class Captured:
     """Of a round at the largest bucket, before and after."""
     apart: tuple[tuple[str, str], ...]
     """Phases that could run side by side in a round and now cannot."""
+    static: tuple[str, ...] = ()
+    """Buffers that are now declared so, as others read them while the next replay may run."""
 
 
-def captured(source: Source, asked: Asked, rows: str | None = None) -> Captured:
-    """Raises SpecError for a text that has errors, TargetError for a target that is not there."""
+def captured(
+    source: Source, asked: Asked, rows: str | None = None, singles: bool = False
+) -> Captured:
+    """`singles`: also what is one launch by itself.
+
+    Raises SpecError for a text that has errors, TargetError for a target that is not there.
+    """
     proven = prove(source, asked)
     pipeline = choose_pipeline(load_library(source).file, asked.pipeline, asked.variant)
     dims = [node.name.text for node in pipeline.body if isinstance(node, syntax.Dim)]
-    search = _Search(source, asked, proven, pipeline, rows or (dims[0] if dims else "1"))
+    search = _Search(source, asked, proven, pipeline, rows or (dims[0] if dims else "1"), singles)
     made, left = search.chosen()
-    after = search.written(made)
+    written = search.written(made)
+    after = written.source if made else source
     before, now = proven.widest, prove(after, asked).widest if made else proven.widest
     return Captured(
         after,
         tuple(map(search.segment, made, search.names())),
         tuple(left),
         len({tuple(order.round.sizes.items()) for order in proven.orders}),
-        (_launches(before), _launches(now)),
-        tuple(sorted(_beside(before) - _beside(now))),
+        (launches(before), launches(now)),
+        tuple(sorted(beside(before) - beside(now))),
+        written.static,
     )
 
 
@@ -97,12 +103,14 @@ class _Search:
         proven: Proven,
         pipeline: syntax.Pipeline,
         rows: str,
+        singles: bool,
     ):
         self.source = source
         self.asked = asked
         self.proven = proven
         self.body = pipeline.body
         self.rows = rows
+        self.singles = singles
         self.taken = {one.name for order in proven.orders for one in order.round.captures}
         streams = [one for order in proven.orders for one in order.round.streams]
         self.copying = {stream.name for stream in streams if stream.kind == "copy"}
@@ -121,19 +129,12 @@ class _Search:
                 if (why := self.error([*made, part])) is None:
                     made.append(part)
                 else:
-                    left.append(Left(*_lines(part.nodes), why))
+                    left.append(Left(*lines(part.nodes), why))
         return made, sorted(left, key=lambda one: one.first)
 
     def error(self, runs: list[_Run]) -> str | None:
         """What is wrong with the text when those are captured."""
-        asked = replace(self.asked, variant=None)
-        try:
-            judged = prove_all(self.written(runs), asked)
-            found = [one for group in judged for one in group.findings]
-        except SpecError as error:
-            found = error.diagnostics
-        errors = [one for one in found if one.severity == "error"]
-        return f"{errors[0].code}: {errors[0].message}" if errors else None
+        return self.written(runs).wrong
 
     def runs(
         self, nodes: Iterable[syntax.Statement], branches: bool, left: list[Left]
@@ -144,17 +145,25 @@ class _Search:
             why = self.obstacle(waiting[0])
             if why is not None:
                 if why:
-                    left.append(Left(*_lines(waiting[:1]), why))
+                    left.append(Left(*lines(waiting[:1]), why))
                 waiting.pop(0)
                 continue
             (stream,) = _streams(waiting[0])
             length = self.length(waiting, stream, branches)
-            if length == 1 and stream in self.copying:
-                left.append(Left(*_lines(waiting[:1]), "a copy by itself is one launch anyway"))
+            if self.alone(waiting[:length], stream):
+                what = "a copy" if stream in self.copying else "a phase"
+                left.append(Left(*lines(waiting[:1]), f"{what} by itself is one launch anyway"))
             else:
                 found.append(_Run(tuple(waiting[:length]), stream))
             del waiting[:length]
         return found
+
+    def alone(self, nodes: list[syntax.Statement], stream: str) -> bool:
+        """Whether a graph would be launched in place of a single phase, which may be a single kernel."""
+        if self.singles and stream not in self.copying:
+            return False
+        most = max(sum(len(_within(o, n.span)) for n in nodes) for o in self.proven.orders)
+        return most < 2
 
     def length(self, nodes: list[syntax.Statement], stream: str, branches: bool) -> int:
         """How many statements from the first on are one run, which ends with every branch back."""
@@ -201,7 +210,7 @@ class _Search:
         for order in self.proven.orders:
             for phase in _within(order, node.span):
                 why = "it is in flight until it is awaited" if phase.launched else None
-                if (why := why or obstacle(order.round, phase)) is not None:
+                if (why := why or obstacle(order.round, phase, self.proven.target)) is not None:
                     return f"`{phase.name}`: {why}"
         return None
 
@@ -212,26 +221,18 @@ class _Search:
 
     def segment(self, run: _Run, name: str) -> Segment:
         phases = [p for node in run.nodes for p in _within(self.proven.widest, node.span)]
-        return Segment(name, run.stream, *_lines(run.nodes), len(phases))
+        return Segment(name, run.stream, *lines(run.nodes), len(phases))
 
-    def written(self, runs: list[_Run]) -> Source:
-        """The text with those captured, laid out."""
-        if not runs:
-            return self.source
+    def written(self, runs: list[_Run]) -> Lasting:
+        """The text with those captured."""
         fixes = []
         for run, name in zip(runs, self.names(), strict=False):
-            start, end = run.nodes[0].span.start, self.line_end(run.nodes[-1].span.end)
+            start = run.nodes[0].span.start
+            end = line_end(self.source, run.nodes[-1].span.end)
             head = f"capture {name} on {run.stream} rows {self.rows} {{\n"
             first, last = Span(self.source, start, start), Span(self.source, end, end)
             fixes.append(Fix(name, (Edit(first, head), Edit(last, "\n}"))))
-        text, _ = edited(self.source, fixes)
-        return Source(self.source.name, formatted(text), self.source.folder)
-
-    def line_end(self, place: int) -> int:
-        """Behind the remark that stands behind a statement."""
-        end = self.source.text.find("\n", place)
-        rest = self.source.text[place:end].strip() if end >= 0 else "more"
-        return end if not rest or rest.startswith("#") else place
+        return lasting(self.source, self.body, fixes, self.asked)
 
 
 def _phases(node: syntax.Statement) -> list[syntax.Phase] | None:
@@ -253,12 +254,6 @@ def _streams(node: syntax.Statement) -> set[str]:
     return {phase.stream.text for phase in _phases(node) or ()}
 
 
-def _lines(nodes: Iterable[syntax.Statement]) -> tuple[int, int]:
-    every = list(nodes)
-    last = every[-1].span
-    return every[0].span.line, last.source.place(max(last.end - 1, last.start))[0]
-
-
 def _within(order: Order, span: Span) -> list[Phase]:
     """The phases of a round that a statement is."""
     return [
@@ -267,32 +262,3 @@ def _within(order: Order, span: Span) -> list[Phase]:
         if phase.statement.source.name == span.source.name
         and span.start <= phase.statement.start < span.end
     ]
-
-
-def _launches(order: Order) -> int:
-    """What the host issues in a round: eager device phases and graphs."""
-    eager = [phase for phase in order.round.phases if phase.capture is None and phase.stream]
-    return len(eager) + len(order.round.captures)
-
-
-def _beside(order: Order) -> set[tuple[str, str]]:
-    """Phases of one round that may run at the same time."""
-    round, last = order.round, order.rounds - 1
-    if len(round.phases) > MOST_PAIRED:
-        return set()
-
-    def ends(phase: Phase, other: Phase) -> tuple[Moment, Moment]:
-        """What it begins and ends with, as the other sees it."""
-        if phase.capture is None or phase.capture == other.capture:
-            own = order.at(last, round.places["phase", phase.number])
-            return own, own
-        places = round.places["loaded", phase.capture], round.places["capture", phase.capture]
-        return order.at(last, places[0]), order.at(last, places[1])
-
-    found: set[tuple[str, str]] = set()
-    for number, other in enumerate(round.phases):
-        for phase in round.phases[:number]:
-            (begin, end), (start, stop) = ends(phase, other), ends(other, phase)
-            if not start.after(end) and not begin.after(stop):
-                found.add((phase.name, other.name))
-    return found

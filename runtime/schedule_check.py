@@ -186,6 +186,22 @@ class Check:
                 self.fail(at, "waits for an event that is recorded only later")
             elif one.of not in anywhere:
                 self.fail(at, "waits for an event that nothing records")
+        self.loads(where, program)
+
+    def loads(self, where: str, program: tuple[Instruction, ...]) -> None:
+        """That a graph is replayed once its inputs are copied in, and they are for nothing else."""
+        loaded: dict[int, int] = {}
+        for place, one in enumerate(program):
+            if one.op == "load":
+                loaded[one.of] = place
+            elif one.op == "replay":
+                known, capture = loaded.pop(one.of, None), self.schedule.captures[one.of]
+                if (known is None) == bool(capture.copied_in):
+                    wrong = "had not loaded" if known is None else "does not take in"
+                    self.fail(f"{where}[{place}]", f"replays {capture.name} with inputs it {wrong}")
+        for capture, place in loaded.items():
+            name = self.schedule.captures[capture].name
+            self.fail(f"{where}[{place}]", f"loads {name}, which is not replayed below")
 
     def buckets(self) -> None:
         schedule = self.schedule

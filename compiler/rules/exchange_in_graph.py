@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from plait.compiler.capturable import reads_counts
 from plait.compiler.order import Order
 from plait.compiler.round import Phase, Round
 from plait.compiler.rules.rule import Rule
@@ -47,21 +48,16 @@ pipeline p {
 )
 
 
-EXCHANGES = ("all_to_all", "low_latency")
-
-
 def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
     if target.exchange is None:
         return []
-    captured = target.exchange.captured
     # Of those that a `for` or calls repeat, one.
     held = {
         phase.collective.span: _diagnostic(round, phase, target)
         for phase in reversed(round.phases)
         if phase.collective is not None
         and phase.capture is not None
-        and phase.collective.kind in EXCHANGES
-        and phase.collective.kind not in captured
+        and reads_counts(phase, target)
         and "host_sync" not in phase.attributes
     }
     return list(held.values())[::-1]

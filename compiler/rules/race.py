@@ -111,6 +111,7 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
     rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)
     if race.hidden:
         facts[0] = ("memory", met)
+        facts += [("kept", one.access.argument) for one in (earlier, later) if one.access.argument]
         words = import_module(f"plait.compiler.rules.{HIDDEN[race.hidden.kind]}")
         rule, message, help = words.RULE, words.message(race, one, other, ago), words.HELP
     if also:

@@ -33,7 +33,8 @@ pipeline p {
 
 def test_every_graph_is_shown_with_what_it_holds_and_copies() -> None:
     """Inputs by how they get in, outputs by how long they must stay, bytes for every bucket."""
-    found = captures(prove(Source("p.spec", ROUND), Asked()).orders)
+    proven = prove(Source("p.spec", ROUND), Asked())
+    found = captures(proven.orders, proven.target)
     assert (
         captures_text(found)
         == """\

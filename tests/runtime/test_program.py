@@ -18,7 +18,7 @@ pipeline toy {
   stream a
   stream b
   buffer x : i64[n] carried
-  buffer y : i64[n] copies 2
+  buffer y : i64[n] static copies 2
   buffer z : i64[n] on host copies 2
   phase make on a { updates x }
   capture g on a rows n { phase double on a { reads x  writes y } }

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a .spec file, or SPEC@VARIANT")
     parser.add_argument("--write", action="store_true", help="write it into the file")
     parser.add_argument("--rows", metavar="COUNT", help="of every capture; default the first dim")
+    parser.add_argument("--singles", action="store_true", help="capture single phases, too")
     add_spec_arguments(parser)
 
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     path, variant = split_variant(options.spec)
     source = spec_source(path)
     try:
-        found = captured(source, asked_for(options, variant), options.rows)
+        found = captured(source, asked_for(options, variant), options.rows, options.singles)
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
@@ -57,6 +58,9 @@ def _report(found: Captured) -> str:
         for one in found.segments
     ]
     out += [f"lines {one.first} to {one.last} stay: {one.why}" for one in found.left]
+    out += [
+        f"{name} is static now: it is read while the next replay may run" for name in found.static
+    ]
     before, after = found.launches
     graphs = len(found.segments) * found.buckets
     out.append(f"a round: {before} launches, with the captures {after}; {graphs} more graphs")

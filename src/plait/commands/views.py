@@ -69,7 +69,8 @@ def _buckets(source: Source, asked: Asked) -> Shown:
 def _captures(source: Source, asked: Asked) -> Shown:
     from plait.compiler.captures import captures, captures_text
 
-    return _shown(captures(prove(source, asked).orders), captures_text)
+    proven = prove(source, asked)
+    return _shown(captures(proven.orders, proven.target), captures_text)
 
 
 def _memory(source: Source, asked: Asked) -> Shown:
