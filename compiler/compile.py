@@ -142,7 +142,7 @@ def prove_all(source: Source, asked: Asked) -> list[Judged]:
                 label = variant or "default"
             judged.append(Judged(label, name, variant, new))
         if not any(one.findings for one in judged[first:]):
-            judged[first].findings.extend(notes(orders, whole and asked.capture))
+            judged[first].findings.extend(notes(orders, target, whole and asked.capture))
     return _answered(judged, Allows(library.sources, meanings), whole)
 
 

@@ -32,9 +32,12 @@ class Width(Record):
     @property
     def most(self) -> int:
         """The most that may be called its rows: features of a row are fractions, and no rows."""
-        if self.buffer.dtype.startswith(("f", "bf")):
-            return int(self.rows.size)
-        return math.prod(self.sizes)
+        return int(self.rows.size) if self.of_features else math.prod(self.sizes)
+
+    @property
+    def of_features(self) -> bool:
+        """Whether what a row has are fractions."""
+        return self.buffer.dtype.startswith(("f", "bf"))
 
 
 def widths(round: Round, phases: Iterable[Phase]) -> list[Width]:

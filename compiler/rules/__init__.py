@@ -8,6 +8,7 @@ or to `OUTSIDE` in `outside.py`.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from plait.compiler.order import Order
@@ -25,6 +26,7 @@ from plait.compiler.rules import (
 )
 from plait.compiler.rules.families import FAMILIES, modules
 from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
 from plait.dsl.codes import CODES
 from plait.dsl.diagnostic import Diagnostic
 
@@ -46,14 +48,15 @@ NOTES = (unneeded_edge,)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
 
 
-def notes(orders: list[Order], written: bool) -> list[Diagnostic]:
+def notes(orders: list[Order], target: Target, written: bool) -> list[Diagnostic]:
     """What may be said of a sound pipeline; of what is written only where that is all there is."""
-    looking = [*NOTES]
+    looking: list[ModuleType] = []
     for family in FAMILIES:
         names = (*family.notes, *(family.written if written else ()))
         if names and any(family.concerns(order.round) for order in orders):
             looking += modules(names)
-    found = [note for module in looking for note in module.check(orders)]
+    found = [note for module in NOTES for note in module.check(orders, target)]
+    found += [note for module in looking for note in module.check(orders)]
     # A fork that nothing needs is to go: what runs beside it is no matter then.
     unneeded = {note.span for note in found if note.code == unneeded_edge.RULE.code}
     return [note for note in found if note.code != "PL903" or note.span not in unneeded]

@@ -28,6 +28,8 @@ class Family(Record):
     """Those that look through a sound pipeline, variants and all: `check(orders)`."""
     written: tuple[str, ...] = ()
     """The same, of notes that are about a pipeline as it is written, with nothing set from outside."""
+    ordered: tuple[str, ...] = ()
+    """Those of these that an edge may satisfy which orders no two accesses that meet."""
     on: Callable[[Target], object] = lambda target: True
     """What a target has that they are about."""
 
@@ -79,6 +81,7 @@ FAMILIES = (
             "rank_ring",
             "rank_ring_likely",
         ),
+        ordered=("collectives_beside",),
     ),
     Family(
         _exchanges,
@@ -86,6 +89,7 @@ FAMILIES = (
         each=("over_capacity", "kept_in_pool"),
         across=("capacities_differ",),
         races=("communicator", "graph_memory"),
+        ordered=("pool_full",),
     ),
     Family(
         lambda round: round.sizes,
@@ -110,3 +114,10 @@ FAMILIES = (
     ),
     Family(_is_silent, notes=("writes_nothing",)),
 )
+
+
+def ordered(round: Round) -> Iterator[ModuleType]:
+    """The rules about a round that may need an edge though no data does."""
+    return modules(
+        name for one in FAMILIES if one.ordered and one.concerns(round) for name in one.ordered
+    )

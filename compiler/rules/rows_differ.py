@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from plait.compiler.extent import Extent
 from plait.compiler.order import Order
-from plait.compiler.round import Phase, Round
+from plait.compiler.round import Capture, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.compiler.widths import Width, widths
 from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.record import Record
 from plait.dsl.span import Span
 
 RULE = Rule(
@@ -119,24 +120,80 @@ def _captures(round: Round, inside: dict[int, list[Phase]]) -> Iterator[Diagnost
         what = f"`{capture.name}` is captured"
         declared = _Declared(round, what, capture.rows, capture.extent, capture.rows_span)
         phases = inside[capture.number]
-        if (wider := _wider(declared, phases)) is not None:
-            yield wider
-            continue
-        if any(phase.rows == capture.rows for phase in phases):
-            continue
-        written = _written(round, [one for one in phases if one.rows is None])
-        found = declared.against(widths(round, phases), written)
-        if found is not None and not _of_two(round, capture.rows, phases):
-            yield found
+        found = _captured(round, declared, phases, _NOTHING)
+        if found is not None:
+            found = _captured(round, declared, phases, _wide(round, capture, phases))
+        yield found
 
 
-def _wider(declared: _Declared, phases: list[Phase]) -> Diagnostic | None:
+def _captured(
+    round: Round, declared: _Declared, phases: list[Phase], wide: _Wide
+) -> Diagnostic | None:
+    if (wider := _wider(round, declared, phases, wide)) is not None:
+        return wider
+    if any(phase.rows == declared.rows for phase in phases):
+        return None
+    written = _written(round, [one for one in phases if one.rows is None])
+    written = [one for one in written if one.access.buffer not in wide.gathered | wide.within]
+    found = declared.against(widths(round, phases), written)
+    return None if found is None or _of_two(round, declared.rows, phases) else found
+
+
+class _Wide(Record):
+    """Buffers that have more rows than a graph is captured on, and are right to."""
+
+    gathered: frozenset[int]
+    """With rows of other ranks, or computed from those."""
+    within: frozenset[int]
+    """Spread out of its rows, as to several experts each, and gone when it ends."""
+
+
+_NOTHING = _Wide(frozenset(), frozenset())
+
+
+def _wide(round: Round, capture: Capture, phases: list[Phase]) -> _Wide:
+    outside = {a.buffer for p in round.phases if p.capture != capture.number for a in p.accesses}
+    inner = {a.buffer for p in phases for a in p.accesses if a.reads} - outside
+    made: set[int] = set()
+    gathered: set[int] = set()
+    within: set[int] = set()
+    for phase in phases:
+        own = widths(round, [phase])
+        reads = [one for one in own if one.access.reads]
+        regroups = phase.collective is not None and phase.collective.kind in REGROUPED
+        spreads = any(
+            one.rows.size == capture.rows and (one.of_features or one.access.buffer in made)
+            for one in reads
+        )
+        for one in own:
+            buffer, rows = one.access.buffer, one.rows.size
+            alike = {other.access.buffer for other in reads if other.rows.size == rows}
+            if not one.access.writes:
+                continue
+            if rows == capture.rows:
+                made.add(buffer)
+            elif regroups or alike & gathered:
+                gathered.add(buffer)
+            elif buffer in inner and (spreads or alike & within):
+                within.add(buffer)
+    return _Wide(frozenset(gathered), frozenset(within))
+
+
+def _wider(
+    round: Round, declared: _Declared, phases: list[Phase], wide: _Wide
+) -> Diagnostic | None:
     """A phase of a graph that works on more rows than that is captured on."""
+    right = wide.gathered
+    if any(phase.rows == declared.rows for phase in phases):
+        right |= wide.within
     for phase in phases:
         extent, span = phase.extent, phase.rows_span
         if extent is None or span is None or phase.rows is None:
             continue
-        if extent.dims == declared.extent.dims and phase.rows > declared.rows:
+        if extent.dims != declared.extent.dims or phase.rows <= declared.rows:
+            continue
+        own = [one for one in widths(round, [phase]) if one.access.buffer in right] if right else []
+        if not any(phase.rows in one.counts for one in own):
             then = f"and `{phase.name}` in it works on {phase.rows}"
             why = f"works on {phase.rows}: {extent.text}"
             return declared.says(then, span, extent.text, why, phase.name)
@@ -147,7 +204,7 @@ def _of_two(round: Round, rows: int, phases: list[Phase]) -> bool:
     """Whether the rows are those of two calls of one module, side by side in one graph."""
     sizes: dict[Span, dict[str, int]] = defaultdict(dict)
     for one in widths(round, phases):
-        sizes[one.buffer.span][one.buffer.name] = int(one.rows.size)
+        sizes[one.access.span][one.buffer.name] = int(one.rows.size)
     return any(
         rows - size in own.values()
         for own in sizes.values()

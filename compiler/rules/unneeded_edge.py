@@ -13,7 +13,9 @@ from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order, rounds_needed
 from plait.compiler.round import HOST, Edge, Round
 from plait.compiler.rules import never_comes_back, switch
+from plait.compiler.rules.families import ordered
 from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic
 from plait.dsl.span import Span
 
@@ -21,12 +23,12 @@ RULE = Rule(
     code="PL901",
     title="no data needs an edge",
     why="""\
-Without the edge every two accesses that meet keep their order, in every variant and bucket, and every
-branch still comes back. It orders work that could run side by side, and may cost a wait a round. Remove
-it, or, if it is there for something that no declaration shows, such as keeping the host from running
-ahead, say so: `# allow PL901: REASON` on its line or the one above. Edges inside a capture make up its
-structure and are never noted, nor are waits of the host where a phase is `raw`. In very large rounds
-some edges are not judged.""",
+Without the edge every two accesses that meet keep their order, in every variant and bucket, every branch
+still comes back, and what a pool or the device holds at a time is no more. It orders work that could run
+side by side, and may cost a wait a round. Remove it, or, if it is there for something that no declaration
+shows, such as keeping the host from running ahead, say so: `# allow PL901: REASON` on its line or the one
+above. Edges inside a capture make up its structure and are never noted, nor are waits of the host where a
+phase is `raw`. In very large rounds some edges are not judged.""",
     bad="""\
 spec 1
 pipeline p {
@@ -59,7 +61,7 @@ pipeline p {
 MOST_ITEMS = 200_000
 
 
-def check(orders: list[Order]) -> list[Diagnostic]:
+def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """The edges that can go together, or any of them alone; the last of several that do the same."""
     rounds = list({found.round.meeting: found.round for found in orders}.values())
     left = list(rounds)
@@ -73,7 +75,7 @@ def check(orders: list[Order]) -> list[Diagnostic]:
             items += len(shorter.items) * rounds_needed(shorter)
             if items > MOST_ITEMS:
                 return sorted(unneeded, key=lambda one: one.place)
-            if not _sound(rounds[place], shorter):
+            if not _sound(rounds[place], shorter, target):
                 break
         else:
             if len(without) > 1 and switch.check([order(round) for round in without]):
@@ -103,10 +105,12 @@ def _without(round: Round, span: Span) -> Round:
     return round if len(items) == len(round.items) else replace(round, items=items)
 
 
-def _sound(written: Round, shorter: Round) -> bool:
-    """Whether nothing races, and all that is forked as the text is written still comes back."""
+def _sound(written: Round, shorter: Round, target: Target) -> bool:
+    """Whether nothing races, all that is forked as the text is written still comes back, and all fits."""
     found = order(shorter, rounds_needed(written))
-    return not races(found, most=1) and not never_comes_back.check(written, found)
+    if races(found, most=1) or never_comes_back.check(written, found):
+        return False
+    return not any(rule.check(shorter, found, target) for rule in ordered(written))
 
 
 def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:

@@ -11,6 +11,7 @@ from plait.compiler.conflicts import races
 from plait.compiler.order import order
 from plait.compiler.round import Edge, Round
 from plait.compiler.rules import never_comes_back, unneeded_edge
+from plait.compiler.target import load_target
 
 TWO = """\
 spec 1
@@ -28,6 +29,10 @@ pipeline p {
 }
 variant one of p { set both = false }
 """
+
+
+def codes(found) -> list[str]:
+    return [diagnostic.code for diagnostic in found]
 
 
 def lines(found) -> list[int]:
@@ -121,7 +126,65 @@ def test_the_structure_of_a_capture_is_no_waste(proven) -> None:
         "capture g on a rows 4 { phase p on a { updates x }  fork b from a "
         "phase w on b { updates y }  join b into a } }"
     )
-    assert unneeded_edge.check([found]) == []
+    assert unneeded_edge.check([found], load_target("cpu")) == []
+
+
+SLOT = """\
+spec 1
+pipeline p {
+  pool slots = 1
+  stream main
+  stream side
+  buffer x : f32[4] carried
+  buffer a : f32[4] in slots
+  buffer b : f32[4] in slots
+  buffer u : f32[4] carried
+  buffer v : f32[4] carried
+  phase send_a on main { reads x  writes a }
+  phase take_a on main { reads a  updates u }
+  fork side from take_a
+  phase send_b on side { reads x  writes b }
+  phase take_b on side { reads b  updates v }
+  phase beside on main { reads x  updates u }
+  join side into main
+}
+"""
+
+
+def test_an_edge_that_frees_a_slot_is_needed(findings) -> None:
+    """No two accesses meet, and yet without it two values are alive in a pool of one."""
+    assert codes(findings(SLOT)) == []
+    assert codes(findings(SLOT.replace("  fork side from take_a\n", ""))) == ["PL852"]
+
+
+BESIDE = """\
+spec 1
+pipeline p {
+  group tp
+  group ep
+  stream main
+  stream comm : comm
+  buffer x    : f32[4] carried
+  buffer y    : f32[4] carried
+  buffer recv : opaque
+  fork comm from main
+  phase dispatch on comm { reads x  writes recv  collective low_latency over ep }
+  phase shared on main { updates y }
+  join comm into main
+  phase reduce on main { updates y  collective all_reduce over tp }
+  phase combine on main { reads recv  updates x  collective low_latency over ep }
+}
+"""
+
+
+def test_an_edge_that_keeps_collectives_apart_is_needed(findings) -> None:
+    """Later would do for the data; a device that cannot hold both collectives needs it there."""
+    early = BESIDE.replace("  phase combine", "  join comm into main\n  phase combine")
+    assert codes(findings(early, target="cuda")) == ["PL901"]
+    assert codes(findings(BESIDE, target="ascend910c")) == []
+    late = early.replace("  join comm into main\n", "", 1)
+    assert codes(findings(late, target="cuda")) == []
+    assert codes(findings(late, target="ascend910c")) == ["PL455"]
 
 
 def test_very_large_rounds_are_judged_in_part(findings, monkeypatch) -> None:
@@ -138,7 +201,8 @@ def test_what_is_noted_can_go_and_nothing_else_can(text: str) -> None:
     round = mended(elaborated(text))
     if never_comes_back.check(round, order(round)):
         return
-    noted = {diagnostic.span for diagnostic in unneeded_edge.check([order(round)])}
+    cpu = load_target("cpu")
+    noted = {diagnostic.span for diagnostic in unneeded_edge.check([order(round)], cpu)}
     for span in noted:
         assert sound(round, without(round, {span})), text
     shorter = without(round, noted)

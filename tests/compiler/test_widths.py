@@ -227,18 +227,61 @@ def test_what_is_no_confusion_of_widths(codes) -> None:
 
 
 def test_rows_that_come_from_other_ranks(codes) -> None:
-    """A gather in a graph of the ranks' own rows writes those of all; what is computed there may not."""
+    """A gather in a graph of the ranks' own rows writes those of all, and what is computed has as many."""
     text = spec(
         "buffer x : f32[bs, 8] carried",
         "buffer all : f32[bs * 4, 8]",
+        "buffer wide : f32[bs * 4, 8]",
         "capture g on main rows bs {",
         "phase gather on main { reads x  writes all  collective all_gather over dp }",
-        "phase attend on main { reads all  updates x }",
+        "phase mlp on main { reads all  writes wide  rows bs * 4 }",
+        "phase share on main { reads wide  writes x  collective reduce_scatter over dp }",
         "}",
+        "phase keep on main { reads wide  updates x }",
         head="group dp = 4\n  dim bs in [1, 2] over dp",
     )
     assert codes(text) == []
+    assert codes(text.replace("  rows bs * 4", "")) == []
     assert codes(text.replace("  collective all_gather over dp", "")) == [("PL604", "bs")]
+
+
+def test_rows_that_a_graph_spreads_and_brings_together(codes) -> None:
+    """A row goes to several experts and comes back; what stays of that after the graph has its rows."""
+    text = spec(
+        "buffer x : f32[bs * 3, 8] carried",
+        "buffer ids : i32[bs * 3, 5]",
+        "buffer spread : f32[bs * 3 * 5, 8]",
+        "buffer done : f32[bs * 3 * 5, 8]",
+        "buffer other : f32[bs, 8] carried",
+        "capture g on main rows bs * 3 {",
+        "phase gate on main { reads x  writes ids }",
+        "phase permute on main { reads x, ids  writes spread }",
+        "phase experts on main { reads spread  writes done }",
+        "phase unpermute on main { reads done, ids  updates x }",
+        "}",
+        "phase last on main { reads x  updates other }",
+    )
+    assert codes(text) == []
+    assert codes(text.replace("reads x  updates other", "reads done  updates x")) == [
+        ("PL604", "bs * 3")
+    ]
+    assert codes(text.replace("rows bs * 3 {", "rows bs {")) == [("PL604", "bs")]
+
+
+def test_two_halves_of_a_batch_in_one_graph(codes) -> None:
+    """Both are given to one module, and their rows together are those of the graph."""
+    text = spec(
+        "buffer a : f32[bs // 2, 8] carried",
+        "buffer b : f32[bs - bs // 2, 8] carried",
+        "capture g on main rows bs {",
+        "call half(x = a) as first",
+        "call half(x = b) as second",
+        "}",
+        head="dim bs in [2, 6]",
+    )
+    text += "module half(stream main, buffer x) { phase step on main { updates x } }\n"
+    assert codes(text) == []
+    assert codes(text.replace("rows bs {", "rows bs * 2 {")) == [("PL604", "bs * 2")]
 
 
 TOKENS = "dim tokens in [4, 8, 12]"
