@@ -41,6 +41,8 @@ class Overlap(Record):
     later: str
     apart: int
     """How many rounds the later one's round is after the earlier one's."""
+    routes: tuple[str, ...] = ()
+    """Those of the rounds from the earlier to the later, in the words of messages."""
 
 
 class Diagnostic(Record):

@@ -63,6 +63,13 @@ def unordered(routes: Sequence[Round]) -> Iterator[Unordered]:
         yield from _unordered_in(sequence)
 
 
+def begins(round: Round) -> list[tuple[int, int, int]]:
+    """Of all that happens in a round, in issue order: its place, what is over when it begins, its bit."""
+    walk = _Walk()
+    walk.round(0, round)
+    return walk.begins
+
+
 def _sequences(routes: list[Round]) -> Iterator[tuple[Round, ...]]:
     copies = max((buffer.copies for route in routes for buffer in route.buffers), default=1)
     back = max((edge.source.rounds_back for route in routes for edge in route.edges), default=0)
@@ -120,11 +127,12 @@ class _Walk:
         self.ends: list[dict[Queue, int]] = []
         """Of each round, the tails it left."""
         self.touches: dict[tuple, list[_Touch]] = {}
+        self.begins: list[tuple[int, int, int]] = []
 
     def round(self, number: int, round: Round) -> None:
         self.number, self.of = number, round
         graph: _Graph | None = None
-        for item in round.items:
+        for self.place, item in enumerate(round.items):
             match item:
                 case Edge():
                     self.edge(item)
@@ -147,6 +155,7 @@ class _Walk:
         bit = 1 << self.count
         self.count += 1
         self.tails[queue] = past | bit
+        self.begins.append((self.place, past, bit))
         return past, bit
 
     def queue(self, capture: int | None, stream: int) -> Queue:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from plait.compiler.compile import Asked, every_route
 from plait.compiler.mutate.edits import Mutant
+from plait.compiler.mutate.meeting import Unmatched, unmatched
 from plait.compiler.mutate.needed import Unordered, unordered
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.record import Record
@@ -15,6 +16,9 @@ from plait.dsl.span import Source
 Verdict = Literal["refused", "passes", "survives", "refused without need"]
 ORDERS = ("PL201", "PL203")
 """Rules that say nothing but that an order is missing."""
+RANKS = ("PL451", "PL452", "PL453", "PL454")
+"""Rules that say nothing but that ranks do not meet."""
+JUDGED = frozenset((*ORDERS, *RANKS))
 
 
 class Scored(Record):
@@ -24,8 +28,8 @@ class Scored(Record):
     code: str = ""
     """Of the first finding that refuses it, and its line."""
     at: int = 0
-    order: str = ""
-    """The needed order that is not there, or of one refused without need nothing."""
+    missing: str = ""
+    """What is needed and not there; of one refused without need nothing."""
 
     @property
     def wrong(self) -> bool:
@@ -34,28 +38,36 @@ class Scored(Record):
 
 def scored(mutant: Mutant, asked: Asked) -> Scored:
     """Raises TargetError."""
-    errors, missing = judged(mutant.source, asked)
-    order = str(missing) if missing else ""
-    if not errors:
-        return Scored(mutant.what, mutant.line, "survives" if missing else "passes", order=order)
-    first = next((one for one in errors if one.code not in ORDERS), errors[0])
-    needless = missing is None and first.code in ORDERS
+    judged_so = judged(mutant.source, asked)
+    missing = str(judged_so.missing or "")
+    if not judged_so.errors:
+        return Scored(
+            mutant.what, mutant.line, "survives" if missing else "passes", missing=missing
+        )
+    codes = {one.code for one in judged_so.errors}
+    first = next((one for one in judged_so.errors if one.code not in JUDGED), judged_so.errors[0])
+    needless = not missing and codes <= JUDGED
     verdict: Verdict = "refused without need" if needless else "refused"
-    return Scored(mutant.what, mutant.line, verdict, first.code, first.span.line, order)
+    return Scored(mutant.what, mutant.line, verdict, first.code, first.span.line, missing)
 
 
-def judged(source: Source, asked: Asked) -> tuple[list[Diagnostic], Unordered | None]:
-    """The errors in a spec, and an order that it needs and has not, if there is one."""
+class Judged(Record):
+    errors: tuple[Diagnostic, ...]
+    missing: Unordered | Unmatched | None
+    """Something that the spec needs and has not, if there is anything."""
+
+
+def judged(source: Source, asked: Asked) -> Judged:
     errors: list[Diagnostic] = []
-    missing: Unordered | None = None
+    missing: Unordered | Unmatched | None = None
     try:
         for orders, found in every_route(source, asked):
             errors += found
             rounds = [one.round for one in orders]
-            missing = missing or next(unordered(rounds), None)
+            missing = missing or next(unordered(rounds), None) or next(unmatched(rounds), None)
     except SpecError as error:
         errors += error.diagnostics
-    return errors, missing
+    return Judged(tuple(errors), missing)
 
 
 def chosen(mutants: Iterator[Mutant], most: int) -> tuple[list[Mutant], int]:

@@ -126,7 +126,10 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
         facts=tuple(facts),
         help=help,
         fix=statement.fix(),
-        overlap=Overlap(earlier.phase.name, later.phase.name, race.distance),
+        overlap=Overlap(
+            *(earlier.phase.name, later.phase.name, race.distance),
+            routes=(round.where,) * (race.distance + 1),
+        ),
     )
 
 

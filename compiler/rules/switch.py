@@ -10,7 +10,7 @@ from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.summary import Summary, coordinates_of, summary
-from plait.dsl.diagnostic import Diagnostic, Fix, Label
+from plait.dsl.diagnostic import Diagnostic, Fix, Label, Overlap
 from plait.dsl.span import Span
 
 RULE = Rule(
@@ -177,7 +177,7 @@ def _diagnostic(
 ) -> Diagnostic:
     one, other = earlier.phase, later.phase
     streams = first.round.stream_name(one.stream), last.round.stream_name(other.stream)
-    routes = [part.round.where.removeprefix(" at ") for part in (first, *way, last)]
+    routes = tuple(part.round.where for part in (first, *way, last))
     rounds = len(routes) - 1
     prev = f"prev {rounds} " if rounds > 1 else "prev "
     into = "host" if later.from_issue else streams[1]
@@ -202,11 +202,12 @@ def _diagnostic(
             ("buffer", buffer),
             ("phases", f"{one.name}, {other.name}"),
             ("streams", ", ".join(streams)),
-            ("routes", "; then ".join(routes)),
+            ("routes", "; then ".join(one.removeprefix(" at ") for one in routes)),
             ("missing edge", edge),
         ),
         help=help,
         fix=None
         if " or " in moves
         else Fix(f"before line {later.phase.statement.line}, write: {edge}"),
+        overlap=Overlap(one.name, other.name, rounds, routes),
     )

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 
 from oracles.interleavings import Machine
-from oracles.routes import lowered, sequences
+from oracles.routes import different_routes, lowered, sequences
 from oracles.sanitizer import verdict
-from oracles.trace import trace
+from oracles.trace import Step, rounds_of, trace
 from plait.compiler.check import check
 from plait.compiler.elaborate import elaborate
+from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.target import load_target
-from plait.dsl.diagnostic import Diagnostic, Report
+from plait.dsl.diagnostic import Diagnostic, Overlap, Report
 from plait.dsl.library import load_library
 from plait.dsl.settings import settings_for
 from plait.dsl.span import Source
+from plait.runtime.schedule import Schedule
 
 RACES = {"PL201", "PL203"}
+MOST_BEFORE = 16
+"""Sequences of routes that a witness is replayed after; beyond it, each route alone, repeated."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,9 @@ def judged(text: str, random: Random) -> Judged:
     orders = check(_routes(text), load_target("cpu"), report)
     errors = [one for error in report.errors for one in error.with_following()]
     different = unordered = False
-    every = shown = True
-    for number, sequence in enumerate(sequences(schedule := lowered(orders))):
+    every = True
+    schedule = lowered(orders)
+    for sequence in sequences(schedule):
         steps = trace(schedule, sequence)
         machine = Machine(steps)
         found = machine.search(random)
@@ -62,7 +68,8 @@ def judged(text: str, random: Random) -> Judged:
         order = found.different or machine.somewhere(random)[0]
         different = different or machine.different(order)
         unordered = unordered or bool(verdict(steps))
-        shown = shown and (number > 0 or _shown(machine, errors))
+    overlaps = [one.overlap for one in errors if one.overlap is not None]
+    shown = all(_shown(one, orders, schedule) for one in overlaps)
     return Judged(errors, different, every, unordered, shown)
 
 
@@ -74,10 +81,19 @@ def _routes(text: str) -> list[Round]:
     return rounds
 
 
-def _shown(machine: Machine, errors: list[Diagnostic]) -> bool:
-    for one in errors:
-        if one.overlap is not None:
-            order = machine.replayed(one.overlap.earlier, one.overlap.later, one.overlap.apart)
-            if order is None or not machine.different(order):
-                return False
-    return True
+def _shown(overlap: Overlap, orders: list[Order], schedule: Schedule) -> bool:
+    """Whether the two overlap with effect in the routes it names, whatever routes came before them."""
+    pairs = zip(orders, schedule.buckets, strict=True)
+    buckets = {order.round.where: bucket for order, bucket in pairs}
+    named = tuple(buckets[where] for where in overlap.routes)
+    before = max(rounds_of(schedule) - len(named), 0)
+    kept = different_routes(schedule)
+    every = len(kept) ** before <= MOST_BEFORE
+    some = product(kept, repeat=before) if every else ((one,) * before for one in kept)
+    return all(_in_sequence(overlap, trace(schedule, (*one, *named))) for one in some)
+
+
+def _in_sequence(overlap: Overlap, steps: list[Step]) -> bool:
+    machine = Machine(steps)
+    order = machine.replayed(overlap.earlier, overlap.later, overlap.apart)
+    return order is not None and machine.different(order)

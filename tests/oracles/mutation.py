@@ -6,14 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 
-from oracles.routes import broken
+from oracles.ranks import fail
+from oracles.routes import broken, lowered
 from plait.compiler.compile import Asked, every_route, read_source
 from plait.compiler.mutate.edits import Mutant, mutants
+from plait.compiler.mutate.meeting import unmatched
 from plait.compiler.mutate.needed import unordered
-from plait.compiler.mutate.score import ORDERS
+from plait.compiler.mutate.score import JUDGED
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.library import STANDARD
 from plait.dsl.parser import parse
@@ -23,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 SMALLER = {
     "eagle_full": {"buckets": [1, 32], "layers": 3},
     "two_batch": {"count": 3},
-    "offload": {"layers": 3},
+    "offload": {"layers": 4},
 }
 """Settings under which the largest are judged: fewer of what is alike."""
 USE = re.compile(r"^use (\w+)$", re.MULTILINE)
@@ -74,7 +77,7 @@ def tried(some: list[Case], folder: Path, seed: str) -> Seen:
         asked = Asked(environment={}, settings=settings)
         errors, ours, theirs = _judged(_source(case, folder), asked, Random(f"{seed} {case}"))
         codes = {one.code for one in errors}
-        if codes - set(ORDERS):
+        if codes - JUDGED:
             seen.counts["refused for more than an order"] += 1
         elif bool(errors) == theirs == ours:
             seen.counts["refused" if errors else "passes"] += 1
@@ -85,17 +88,18 @@ def tried(some: list[Case], folder: Path, seed: str) -> Seen:
 
 
 def _judged(source: Source, asked: Asked, random: Random) -> tuple[list[Diagnostic], bool, bool]:
-    """The errors, and whether a needed order is missing by the plain list, and by the oracles."""
+    """The errors, and whether something is missing by the plain lists, and by the oracles."""
     errors: list[Diagnostic] = []
     ours = theirs = False
     try:
         for orders, found in every_route(source, asked):
             errors += found
-            if any(one.code not in ORDERS for one in errors):
+            if any(one.code not in JUDGED for one in errors):
                 break
             if orders:
-                ours = ours or next(unordered([one.round for one in orders]), None) is not None
-                theirs = theirs or broken(orders, random)
+                rounds = [one.round for one in orders]
+                ours = ours or any(True for _ in chain(unordered(rounds), unmatched(rounds)))
+                theirs = theirs or broken(orders, random) or fail(lowered(orders), orders, random)
     except SpecError as error:
         errors += error.diagnostics
     return errors, ours, theirs

@@ -49,9 +49,14 @@ def _broken(steps: list[Step], random: Random) -> bool:
     return bool(verdict(steps))
 
 
+def different_routes(schedule: Schedule) -> list[Bucket]:
+    """Those that differ in what they run or in the memory they touch."""
+    return list({(one.program, one.regions): one for one in schedule.buckets}.values())
+
+
 def sequences(schedule: Schedule) -> Iterator[tuple[Bucket, ...]]:
-    """Of routes that differ in what they run or in the memory they touch."""
-    routes = list({(one.program, one.regions): one for one in schedule.buckets}.values())
+    """Of rounds, as many as it takes to see a race."""
+    routes = different_routes(schedule)
     length = rounds_of(schedule)
     steps = max(len(program) for program in schedule.programs)
     if len(routes) ** length * length * steps <= MOST_STEPS:

@@ -61,9 +61,9 @@ def _scored(options: argparse.Namespace) -> tuple[list[Scored], int]:
     path, variant = split_variant(options.spec)
     try:
         source, asked = spec_source(path), asked_for(options, variant)
-        errors, _ = judged(source, asked)
+        errors = judged(source, asked).errors
         if errors:
-            refuse(errors)
+            refuse(list(errors))
         every, whole = chosen(mutants(parse(source)), options.most)
         found = []
         for number, mutant in enumerate(every, 1):
@@ -91,8 +91,8 @@ def _text(found: list[Scored], whole: int) -> str:
         verdict = one.verdict
         if one.code:
             verdict += f" ({one.code}, line {one.at})"
-        elif one.order:
-            verdict += f": {one.order}"
+        elif one.missing:
+            verdict += f": {one.missing}"
         lines.append(printable(f"line {one.line}: {one.what}: {verdict}"))
     counts = Counter(one.verdict for one in found)
     tried = f"{len(found)} of {whole} edits" if len(found) < whole else f"{whole} edits"

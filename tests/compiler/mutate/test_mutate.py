@@ -102,7 +102,7 @@ pipeline p {
     )
     found = scored(mutant, Asked(environment={}))
     assert (found.verdict, found.code) == ("refused", "PL203")
-    assert found.order == "`change` may meet `look` of the round before in `x`"
+    assert found.missing == "`change` may meet `look` of the round before in `x`"
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_some_edits_are_from_all_of_the_text(spec: str, capsys) -> None:
         "verdict": "passes",
         "code": "",
         "at": 0,
-        "order": "",
+        "missing": "",
     }
 
 
