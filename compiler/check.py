@@ -33,13 +33,14 @@ def check(rounds: list[Round], target: Target, report: Report) -> list[Order]:
         names = [one.each if meeting in judged else one.of_order + one.each for one in concerned]
         late = [module for some in names for module in modules(some)]
         judged.add(meeting)
-        for module in (too_many_streams, *late):
+        for module in late:
             findings += module.check(round, found, target)
         for diagnostic in attached(findings):
             key = (diagnostic.code, diagnostic.span, diagnostic.facts)
             if key not in seen:
                 seen.add(key)
                 report.add(diagnostic)
+    report.diagnostics += too_many_streams.check(rounds, target)
     if not report.errors:
         across = [found for rule in rules.ACROSS for found in rule.check(result)]
         families = [one for one in here if any(map(one.concerns, rounds))]

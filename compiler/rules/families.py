@@ -75,6 +75,7 @@ FAMILIES = (
         lambda round: round.groups,
         each=("collectives_beside",),
         across=(
+            "collectives_of_routes",
             "rank_local_choice",
             "rank_wrong_group",
             "idle_collective",

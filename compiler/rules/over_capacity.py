@@ -6,6 +6,7 @@ from plait.compiler.order import Order
 from plait.compiler.round import Collective, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
+from plait.compiler.widths import widths
 from plait.dsl.diagnostic import Diagnostic
 
 RULE = Rule(
@@ -14,7 +15,8 @@ RULE = Rule(
     why="""\
 The window of an exchange has room for `capacity` rows of each rank. More of them are an assertion in the
 middle of a round, at the first batch that is large enough, or rows written over those of another rank.
-The rows are those of the phase at this bucket: requests times the rows of each. Raise the capacity, and
+The rows are those of the phase at this bucket, requests times the rows of each; of a low-latency phase
+that names none, those of the shortest buffer that it sends or gets back. Raise the capacity, and
 the variable it comes from, or leave out the buckets that are too large.""",
     bad="""\
 spec 1
@@ -62,7 +64,7 @@ def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
     over = {
         (phase.base, phase.collective.span): _diagnostic(round, phase, phase.collective, target)
         for phase in reversed(round.phases)
-        if phase.collective is not None and _over(phase, phase.collective, target)
+        if phase.collective is not None and _over(round, phase, phase.collective, target)
     }
     return list(over.values())[::-1]
 
@@ -74,15 +76,23 @@ def _limit(collective: Collective, target: Target) -> int | None:
     return target.exchange.rows
 
 
-def _over(phase: Phase, collective: Collective, target: Target) -> bool:
+def _rows(round: Round, phase: Phase, collective: Collective) -> int:
+    """Those it says; of an operation that says none, the fewest of what it touches: sent or got back."""
+    if phase.rows is not None or collective.kind != "low_latency":
+        return phase.rows or 0
+    return min((int(one.rows.size) for one in widths(round, [phase])), default=0)
+
+
+def _over(round: Round, phase: Phase, collective: Collective, target: Target) -> bool:
     limit, capacity = _limit(collective, target), collective.capacity
-    asked = max(phase.rows or 0, capacity or 0)
-    full = capacity is not None and (phase.rows or 0) > capacity
-    return full or (limit is not None and asked > limit)
+    rows = _rows(round, phase, collective)
+    full = capacity is not None and rows > capacity
+    return full or (limit is not None and max(rows, capacity or 0) > limit)
 
 
 def _diagnostic(round: Round, phase: Phase, collective: Collective, target: Target) -> Diagnostic:
-    limit, rows, capacity = _limit(collective, target), phase.rows or 0, collective.capacity
+    limit, capacity = _limit(collective, target), collective.capacity
+    rows = _rows(round, phase, collective)
     group = round.groups[collective.group].name
     help = "leave out the buckets that are too large, or exchange fewer rows at a time"
     if capacity is not None and rows > capacity:

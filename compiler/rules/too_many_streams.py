@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
@@ -20,8 +19,8 @@ RULE = Rule(
     title="a round has more streams than its target",
     why="""\
 A target has a pool of streams; asking for more gives the same ones again, and work that should run
-side by side shares a queue without anyone noticing. Let branches that never run at the same time
-share a stream, or choose a target with more.""",
+side by side shares a queue without anyone noticing. Streams are made once, so those of all routes count.
+Let branches that never run at the same time share a stream, or choose a target with more.""",
     bad=f"""\
 spec 1
 pipeline p {{
@@ -41,14 +40,15 @@ pipeline p {{
 )
 
 
-def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
-    device = round.streams[1:]
+def check(rounds: list[Round], target: Target) -> list[Diagnostic]:
+    """Over all routes, as each stream is made once and kept for the rounds to come."""
+    device = {one.name: one for round in rounds for one in round.streams[1:]}
     if len(device) <= target.streams.pool:
         return []
-    first_over = device[target.streams.pool]
+    first_over = list(device.values())[target.streams.pool]
     assert first_over.span is not None
-    message = f"the round has {len(device)} device streams; {target.name} has {target.streams.pool}"
-    names = ", ".join(stream.name for stream in device)
-    facts = (("streams", names), ("target", target.name))
+    who = "the round has" if len(device) == len(rounds[0].streams) - 1 else "its routes have"
+    message = f"{who} {len(device)} device streams; {target.name} has {target.streams.pool}"
+    facts = (("streams", ", ".join(device)), ("target", target.name))
     help = "let branches that never overlap share a stream"
     return [Diagnostic(RULE.code, message, first_over.span, facts=facts, help=help)]

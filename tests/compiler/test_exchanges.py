@@ -205,3 +205,22 @@ def test_windows_take_turns_through_replays(findings) -> None:
     (found,) = findings(around(shorter), target="cuda")
     assert (found.code, dict(found.facts)["phases"]) == ("PL855", "early")
     assert findings(around(shorter), target="ascend910c") == []
+
+
+def test_an_operation_that_names_no_rows_has_those_it_sends_or_gets_back(findings) -> None:
+    """What it receives is longer, and no bound; what no dim sizes may be features."""
+    text = around("""\
+  group ep
+  dim bs in [64, 640]
+  pool ll = 2
+  stream main
+  buffer x : bf16[bs, 7168] carried
+  buffer recv : bf16[bs * 8, 7168] in ll
+  phase dispatch on main { reads x  writes recv  collective low_latency over ep }
+  phase experts on main { reads recv  writes x }
+""")
+    found = findings(text, target="ascend910c")
+    assert [(one.code, one.message) for one in found] == [
+        ("PL851", "`dispatch` exchanges 640 rows at bs = 640; ascend910c holds 512")
+    ]
+    assert findings(text, target="cuda") == []

@@ -379,3 +379,15 @@ def test_what_an_earlier_round_left_is_what_its_route_wrote(
     assert [(one.code, one.message.split("`")[3]) for one in found] == (
         [("PL304", part)] if part else []
     )
+
+
+def test_the_streams_of_all_routes_are_made_at_once(findings) -> None:
+    """A pool that each bucket alone would not empty is empty for both."""
+    lines = ["spec 1", "pipeline p {", "  dim bs in [1, 2]", "  stream main"]
+    for n in range(16):
+        lines += [f"  stream low{n} if bs < 2 else main", f"  stream high{n} if bs > 1 else main"]
+    lines += ["  buffer x : i64[4] carried", "  phase step on main { updates x }", "}", ""]
+    found = findings("\n".join(lines), target="ascend910c")
+    assert [(one.code, one.message) for one in found] == [
+        ("PL801", "its routes have 33 device streams; ascend910c has 32")
+    ]
