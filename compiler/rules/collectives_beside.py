@@ -105,7 +105,7 @@ def _diagnostic(round: Round, earlier: Moment, later: Moment, target: Target) ->
     within = one.capture == other.capture is not None and earlier.round == later.round
     race = Race(_touch(one, earlier, within), _touch(other, later, within))
     (edge,) = statements(round, [race])
-    streams = [round.stream_name(phase.stream) for phase in (one, other)]
+    streams = [round.stream_name(round.issuer(phase.stream)) for phase in (one, other)]
     groups = [round.groups[_group(round, moment)].name for moment in (earlier, later)]
     ago = {0: "", 1: " of the round before"}.get(
         later.round - earlier.round, " of an earlier round"

@@ -176,7 +176,10 @@ def _diagnostic(
     where: dict[str, dict[str, Span]],
 ) -> Diagnostic:
     one, other = earlier.phase, later.phase
-    streams = first.round.stream_name(one.stream), last.round.stream_name(other.stream)
+    streams = [
+        part.round.stream_name(part.round.issuer(phase.stream))
+        for part, phase in ((first, one), (last, other))
+    ]
     routes = [part.round.where.removeprefix(" at ") for part in (first, *way, last)]
     rounds = len(routes) - 1
     prev = f"prev {rounds} " if rounds > 1 else "prev "
