@@ -155,7 +155,7 @@ pipeline p {
 
 
 def test_a_race_with_a_launch_names_the_stream_it_is_launched_on(findings) -> None:
-    """What it waits for stands above it; what waits for it stands below its await, as no edge may name it before."""
+    """What waits for it stands below its await: no edge may name it before."""
     first, second = findings(RACING)
     assert first.message == (
         "`send` launched on side may read `x` before `make` on main has written it"
