@@ -32,9 +32,11 @@ pipeline p {
   stream side : comm
   buffer x : i64[4] carried
   buffer y : i64[4] carried
+  buffer z : i64[4] carried
   phase reduce on main { updates x  collective all_reduce over tp }
   fork side from prev add
   phase exchange on side { updates y  collective all_to_all over ep }
+  phase beside on main { updates z }
   join exchange into main
   phase add on main { reads y  updates x }
 }
@@ -48,9 +50,11 @@ pipeline p {
   stream side : comm
   buffer x : i64[4] carried
   buffer y : i64[4] carried
+  buffer z : i64[4] carried
   phase reduce on main { updates x  collective all_reduce over tp }
   fork side from reduce
   phase exchange on side { updates y  collective all_to_all over ep }
+  phase beside on main { updates z }
   join exchange into main
   phase add on main { reads y  updates x }
 }

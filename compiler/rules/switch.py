@@ -30,9 +30,11 @@ pipeline p {
   stream side
   buffer x : i64[2] carried
   buffer y : i64[2]
+  buffer z : i64[4] carried
   phase change on main { updates x[bs - 1] }
   fork side from change
   phase look on side { reads x[2 - bs]  writes y }
+  phase beside on main { updates z }
   join prev look into host
 }
 """,
@@ -44,9 +46,11 @@ pipeline p {
   stream side
   buffer x : i64[2] carried
   buffer y : i64[2]
+  buffer z : i64[4] carried
   phase change on main { updates x[bs - 1] }
   fork side from change
   phase look on side { reads x[2 - bs]  writes y }
+  phase beside on main { updates z }
   join side into main
 }
 """,
