@@ -246,7 +246,6 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
     round = order.round
     static = static_by_capture(round)
     left = left_by_graphs(round, static)
-    senders = _senders(round)
     for number in rounds:
         load, last = None, None
         written: set[int] = set()
@@ -284,16 +283,15 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
             written |= {access.buffer for access in item.accesses if access.writes}
             if item.collective is not None and item.stream != HOST:
                 if item.capture is None:
-                    yield _exchange(round, item, own, own, senders[item.stream])
+                    yield _exchange(round, item, own, own, item.stream)
                 else:
                     assert load is not None
                     capture = round.captures[item.capture]
                     end = order.at(number, round.places["capture", item.capture])
-                    queue = round.stream_name(capture.stream)
-                    yield _exchange(round, item, load, end, queue).replace(item=place)
+                    yield _exchange(round, item, load, end, capture.stream).replace(item=place)
 
 
-def _exchange(round: Round, phase: Phase, first: Moment, end: Moment, queue: str) -> Touch:
+def _exchange(round: Round, phase: Phase, first: Moment, end: Moment, stream: int) -> Touch:
     """What a collective does to the communicator of its group."""
     assert phase.collective
     window = communicator(round, phase.collective.group)
@@ -303,7 +301,7 @@ def _exchange(round: Round, phase: Phase, first: Moment, end: Moment, queue: str
         *(phase, access, first.round, since, first.known, end),
         since=since,
         hidden=window,
-        queue=queue,
+        queue=round.stream_name(round.issuer(stream)),
     )
 
 
@@ -317,23 +315,13 @@ def _overwrite(order: Order, load: Moment, end: Moment, last: Phase) -> Touch:
     return Touch(last, access, load.round, place, load.known, end, since=load.item, hidden=memory)
 
 
-def _senders(round: Round) -> list[str]:
-    """Of each stream its name, or, of an operation in flight, that of the stream it is launched on."""
-    names = [stream.name for stream in round.streams]
-    for edge in round.edges:
-        if edge.word == "launch":
-            names[edge.target] = round.stream_name(edge.source.number)
-    return names
-
-
 def inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
     round, last = order.round, order.rounds - 1
-    senders = _senders(round)
     for place, item in enumerate(round.items):
         if isinstance(item, Phase) and item.capture == capture:
             own = order.at(last, place)
             for access in item.accesses:
                 yield Touch(item, access, last, place, own.known, own, within=True)
             if item.collective is not None and item.stream != HOST:
-                yield _exchange(round, item, own, own, senders[item.stream]).replace(within=True)
+                yield _exchange(round, item, own, own, item.stream).replace(within=True)

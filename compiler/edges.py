@@ -155,7 +155,8 @@ class Edges:
         message = f"no stream, phase or capture `{name}` stands above this line"
         help = did_you_mean(name, asked.scope.names())
         if last in self.labels:
-            help = f"`{last}` stands further down, or is not issued at every setting: write the edge by it"
+            message = f"`{name}` is not issued above this line at every setting"
+            help = f"write the edge below `{last}`, and under the same `when`"
         raise SpecError([Diagnostic("PL101", message, asked.point.span, help=help)])
 
 

@@ -30,6 +30,8 @@ class Extent(Record):
     """With each dim one larger."""
     last: bool
     """Whether each dim is at its largest entry."""
+    fewest: tuple[tuple[str, int], ...]
+    """Each dim at its smallest."""
     cut: tuple[int, int] | None = None
     """What is divided here, and by what, where that leaves a rest."""
 
@@ -51,7 +53,9 @@ def of_dim(node: syntax.Dim, size: int, values: Values) -> Extent:
     voted = node.agreement is not None and not node.agreement.same
     least = 0 if voted else below + 1  # type: ignore[operator]
     name = node.name.text
-    return Extent(name, frozenset((name,)), size, least, size + 1, size == sizes[-1])
+    return Extent(
+        name, frozenset((name,)), size, least, size + 1, size == sizes[-1], ((name, least),)
+    )
 
 
 def extent(
@@ -80,8 +84,9 @@ def extent(
         return None
     dims = frozenset(dim for one in used.values() for dim in one.dims)
     last = all(one.last for one in used.values())
+    fewest = tuple(sorted({dim for one in used.values() for dim in one.fewest}))
     cut = _cut(expression, values)
-    return Extent(expression.span.text, dims, size, least, more, last, cut)  # type: ignore[arg-type]
+    return Extent(expression.span.text, dims, size, least, more, last, fewest, cut)  # type: ignore[arg-type]
 
 
 def count(expression: syntax.Expression, values: Values, known: Extent | None, where: str) -> int:

@@ -47,10 +47,12 @@ def tight(round: Round, race: Race) -> Mend:
         origin = round.captures[number].stream
     else:
         kind, number, origin = "phase", earlier.number, earlier.stream
-    target = HOST if race.waits_on_host else later.stream
+    target = HOST if race.waits_on_host else round.issuer(later.stream)
     before, line_of = race.later.item, later.statement
+    if later.launched:
+        before -= 1  # what is launched begins with an edge from the stream that launches it
     if race.later.within:
-        target = later.stream
+        target = round.issuer(later.stream)
     elif later.capture is not None:
         before = _open(round.items, before)
         if target != HOST:

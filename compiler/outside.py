@@ -51,6 +51,10 @@ class Outside:
                 yield given, known[given.name]
 
 
+ALIKE = 0.8
+"""From here on a name is taken for a slip of another, of 1."""
+
+
 @dataclass(frozen=True)
 class Unread:
     """Why a variable has no effect on a target."""
@@ -83,7 +87,15 @@ def unread(name: str, target: Target) -> Unread | None:
         if other.device != target.device
         and any(registry.reads(name, other.device) for registry in other.registries)
     )
-    return Unread(owner, renamed, nearest(name, names), elsewhere)
+    return Unread(owner, renamed, _close(name, names, owner), elsewhere)
+
+
+def _close(name: str, names: list[str], owner: Registry | None) -> str | None:
+    """The name that was probably meant: what all names of a runtime begin with makes none alike."""
+    head = owner.prefix(name) if owner else ""
+    tails = [one.removeprefix(head) for one in names if one.startswith(head)]
+    close = nearest(name.removeprefix(head), tails, ALIKE)
+    return None if close is None else head + close
 
 
 def as_read(variables: Mapping[str, V], target: Target) -> Mapping[str, V]:

@@ -92,6 +92,10 @@ class Registry(Record):
         """Whether the name can only be this runtime's."""
         return self.own_name(name).startswith(self.prefixes)
 
+    def prefix(self, name: str) -> str:
+        """What of the name says that it is this runtime's."""
+        return next((one for one in self.prefixes if name.startswith(one)), "")
+
     def own_name(self, name: str) -> str:
         """The name that the runtime takes it for."""
         if self.old_prefix and name.startswith(self.old_prefix):

@@ -273,6 +273,14 @@ class Round:
     def stream_name(self, stream: int) -> str:
         return self.streams[stream].name
 
+    def issuer(self, stream: int) -> int:
+        """The stream that what runs there is issued on: of an operation in flight, where it was launched."""
+        return self._issuers.get(stream, stream)
+
+    @cached_property
+    def _issuers(self) -> dict[int, int]:
+        return {edge.target: edge.source.number for edge in self.edges if edge.word == "launch"}
+
     def source_name(self, source: Source) -> str:
         """A source as an edge in the text names it."""
         names = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
     """The known name that was probably meant, if any comes close."""
     from difflib import get_close_matches  # only a mistake pays for it
 
     by_letters = {one.lower(): one for one in sorted(known)}
-    close = get_close_matches(name.lower(), by_letters, n=1, cutoff=0.6)
+    close = get_close_matches(name.lower(), by_letters, n=1, cutoff=alike)
     return by_letters[close[0]] if close else None
 
 

@@ -129,8 +129,7 @@ def found_in_example(findings) -> Callable[[Rule, int], list[Diagnostic]]:
             recipe = rule.recipes and read_recipe(Source("launch.sh", rule.recipes[number]))
         except SpecError as error:
             return error.diagnostics
-        small = rule.code != "PL903"
         asked = {"target": rule.target, "limits": rule.limits, "recipe": recipe}
-        return findings((rule.bad, rule.mended)[number], small, **asked)
+        return findings((rule.bad, rule.mended)[number], small=False, **asked)
 
     return found

@@ -32,9 +32,11 @@ pipeline p {
   stream side : comm
   buffer x : i64[4] carried
   buffer y : i64[4] carried
+  buffer z : i64[4] carried
   phase reduce on main { updates x  collective all_reduce over tp }
   fork side from prev add
   phase exchange on side { updates y  collective all_to_all over ep }
+  phase beside on main { updates z }
   join exchange into main
   phase add on main { reads y  updates x }
 }
@@ -48,9 +50,11 @@ pipeline p {
   stream side : comm
   buffer x : i64[4] carried
   buffer y : i64[4] carried
+  buffer z : i64[4] carried
   phase reduce on main { updates x  collective all_reduce over tp }
   fork side from reduce
   phase exchange on side { updates y  collective all_to_all over ep }
+  phase beside on main { updates z }
   join exchange into main
   phase add on main { reads y  updates x }
 }
@@ -105,7 +109,7 @@ def _diagnostic(round: Round, earlier: Moment, later: Moment, target: Target) ->
     within = one.capture == other.capture is not None and earlier.round == later.round
     race = Race(_touch(one, earlier, within), _touch(other, later, within))
     (edge,) = statements(round, [race])
-    streams = [round.stream_name(phase.stream) for phase in (one, other)]
+    streams = [round.stream_name(round.issuer(phase.stream)) for phase in (one, other)]
     groups = [round.groups[_group(round, moment)].name for moment in (earlier, later)]
     ago = {0: "", 1: " of the round before"}.get(
         later.round - earlier.round, " of an earlier round"

@@ -22,8 +22,10 @@ pipeline p {
   stream side
   buffer x : f32[4] carried
   buffer y : f32[4] carried
+  buffer z : f32[4] carried
   phase sum_x on main { updates x  collective all_reduce over tp }
   phase sum_y on side { updates y  collective all_reduce over tp }
+  phase beside on main { updates z }
   join side into main
 }
 """,
@@ -35,9 +37,11 @@ pipeline p {
   stream side
   buffer x : f32[4] carried
   buffer y : f32[4] carried
+  buffer z : f32[4] carried
   phase sum_x on main { updates x  collective all_reduce over tp }
   fork side from sum_x
   phase sum_y on side { updates y  collective all_reduce over tp }
+  phase beside on main { updates z }
   join side into main
 }
 """,

@@ -17,6 +17,7 @@ pipeline p {{
   buffer x : bf16[4, 64] carried
   fork update from main
   phase rebind on update {{ writes lens }}
+  phase embed on main {{ updates x }}
   join update into main
   capture step on main rows 4 {{
 {phases}

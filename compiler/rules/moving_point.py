@@ -32,6 +32,7 @@ pipeline p {
   buffer h : i64[4] on host copies 2
   fork side from main
   phase look on side { updates x  writes h }
+  phase beside on main { updates y }
   join side into main
   phase last on main { updates y }
   join prev look into host
@@ -50,6 +51,7 @@ pipeline p {
   buffer h : i64[4] on host copies 2
   fork side from main
   phase look on side { updates x  writes h }
+  phase beside on main { updates y }
   join side into main
   phase last on main { updates y }
   join prev last into host

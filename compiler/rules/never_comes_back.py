@@ -23,9 +23,11 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   fork side from make
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
 }
 """,
     mended="""\
@@ -35,9 +37,11 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   fork side from make
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
   join side into main
 }
 """,

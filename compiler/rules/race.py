@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plait.compiler import mend
 from plait.compiler.conflicts import Race, Touch, races
 from plait.compiler.order import Order, order
-from plait.compiler.round import Round
+from plait.compiler.round import Edge, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label, Overlap
 
@@ -30,8 +30,10 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
   join side into main
 }
 """,
@@ -42,9 +44,11 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   fork side from make
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
   join side into main
 }
 """,
@@ -97,18 +101,23 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
     met = _met(round, race)
     names = [_name(round, touch) for touch in (earlier, later)]
     streams = [_stream(round, touch) for touch in (earlier, later)]
-    one, other = (f"`{name}` on {stream}" for name, stream in zip(names, streams, strict=True))
+    one, other = (_where(round, touch) for touch in (earlier, later))
     ago = {0: "", 1: " of the round before"}.get(
         race.distance, f" of {race.distance} rounds before"
     )
     also = sorted({_met(round, race) for race in ended} - {met})
+    missing, fix = statement.text, statement.fix()
+    rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)
+    if _in_flight(round, race):  # an edge may name it only once it is awaited
+        missing, fix = f"await {names[0]} on {streams[1]}", None
+        help = f"issue `{names[1]}` below the await of `{names[0]}`, or await it above; {help}"
+        help = help.removesuffix("; ")
     facts = [
         ("buffer", met),
         ("phases", ", ".join(names)),
         ("streams", ", ".join(streams)),
-        ("missing edge", statement.text),
+        ("missing edge", missing),
     ]
-    rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)
     if race.hidden:
         facts[0] = ("memory", met)
         facts += [("kept", one.access.argument) for one in (earlier, later) if one.access.argument]
@@ -125,7 +134,7 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
         witness=_witness(found, race, met),
         facts=tuple(facts),
         help=help,
-        fix=statement.fix(),
+        fix=fix,
         overlap=Overlap(
             *(earlier.phase.name, later.phase.name, race.distance),
             routes=(round.where,) * (race.distance + 1),
@@ -136,6 +145,16 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
 def _met(round: Round, race: Race) -> str:
     """What two accesses meet in."""
     return race.hidden.words if race.hidden else round.buffers[race.buffer].name
+
+
+def _in_flight(round: Round, race: Race) -> bool:
+    """Whether the later is issued between the launch of the earlier and its await."""
+    launch, later = race.earlier.phase, race.later.item
+    if not launch.launched or race.distance or later < race.earlier.item:
+        return False
+    between = round.items[race.earlier.item : later]
+    ends = (one for one in between if isinstance(one, Edge) and one.word == "await")
+    return all(round.origin(one.source) != launch.stream for one in ends)
 
 
 def _replays(touch: Touch) -> bool:
@@ -150,12 +169,17 @@ def _name(round: Round, touch: Touch) -> str:
     return round.captures[capture].name
 
 
+def _where(round: Round, touch: Touch) -> str:
+    how = "launched on" if touch.phase.launched and not _replays(touch) else "on"
+    return f"`{_name(round, touch)}` {how} {_stream(round, touch)}"
+
+
 def _stream(round: Round, touch: Touch) -> str:
     capture = touch.phase.capture
     if touch.queue:
         return touch.queue
     if capture is None or not _replays(touch):
-        return round.stream_name(touch.phase.stream)
+        return round.stream_name(round.issuer(touch.phase.stream))
     return round.stream_name(round.captures[capture].stream)
 
 
@@ -178,20 +202,24 @@ def _message(race: Race, buffer: str, one: str, other: str, ago: str) -> str:
 def _witness(found: Order, race: Race, met: str) -> tuple[str, ...]:
     """A run that shows it: what the later may begin after, and the earlier still running."""
     round, earlier, later = found.round, race.earlier, race.later
+    one, other = (_name(round, touch) for touch in (earlier, later))
     queue = found.queue_name(earlier.end.coordinate)
+    running = f"`{one}` comes later on {queue} and may still be running"
+    if found.coordinates[earlier.end.coordinate][1] != round.issuer(earlier.phase.stream):
+        queue, running = f"`{one}`", f"{_where(round, earlier)} may still be in flight"
     index = later.begin[earlier.end.coordinate]
     behind = f"without waiting for {queue}"
     if index:
         newest = found.queues[earlier.end.coordinate][index - 1]
         in_round = _round(newest.round - earlier.round)
-        behind = f"once `{round.item_name(newest.item)}` of round {in_round} has ended on {queue}"
+        on = "" if queue == f"`{one}`" else f" on {queue}"
+        behind = f"once `{round.item_name(newest.item)}` of round {in_round} has ended{on}"
     who, verb = _stream(round, later), "start"
     if later.from_issue:
         who, verb = "the host", "issue"
-    one, other = (_name(round, touch) for touch in (earlier, later))
     return (
         f"round {_round(race.distance)}: {who} may {verb} `{other}` {behind}",
-        f"round r: `{one}` comes later on {queue} and may still be running",
+        f"round r: {running}",
         f"`{one}` {_does(earlier, met)}, `{other}` {_does(later, met if race.hidden else 'it')}",
     )
 
@@ -202,6 +230,8 @@ def _round(distance: int) -> str:
 
 def _help(round: Round, race: Race, buffer: str) -> str:
     earlier, said = race.earlier, []
+    if race.hidden is None and round.buffers[race.buffer].scratch:
+        return "or give one of the two a scratch of its own"
     if earlier.phase.capture is not None and not (earlier.loads or earlier.within):
         graph = round.captures[earlier.phase.capture].name
         if race.distance == 0 and not earlier.access.writes:

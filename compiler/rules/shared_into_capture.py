@@ -32,6 +32,7 @@ pipeline p {
     phase first on main { reads lens  updates x }
     join rebind into side
     phase second on side { reads lens  updates y }
+    phase third on main { updates x }
     join side into main
   }
 }
@@ -52,6 +53,7 @@ pipeline p {
     phase first on main { reads lens  updates x }
     fork side from main
     phase second on side { reads lens  updates y }
+    phase third on main { updates x }
     join side into main
   }
 }

@@ -30,9 +30,11 @@ pipeline p {
   stream side
   buffer x : i64[2] carried
   buffer y : i64[2]
+  buffer z : i64[4] carried
   phase change on main { updates x[bs - 1] }
   fork side from change
   phase look on side { reads x[2 - bs]  writes y }
+  phase beside on main { updates z }
   join prev look into host
 }
 """,
@@ -44,9 +46,11 @@ pipeline p {
   stream side
   buffer x : i64[2] carried
   buffer y : i64[2]
+  buffer z : i64[4] carried
   phase change on main { updates x[bs - 1] }
   fork side from change
   phase look on side { reads x[2 - bs]  writes y }
+  phase beside on main { updates z }
   join side into main
 }
 """,
@@ -176,7 +180,10 @@ def _diagnostic(
     where: dict[str, dict[str, Span]],
 ) -> Diagnostic:
     one, other = earlier.phase, later.phase
-    streams = first.round.stream_name(one.stream), last.round.stream_name(other.stream)
+    streams = [
+        part.round.stream_name(part.round.issuer(phase.stream))
+        for part, phase in ((first, one), (last, other))
+    ]
     routes = tuple(part.round.where for part in (first, *way, last))
     rounds = len(routes) - 1
     prev = f"prev {rounds} " if rounds > 1 else "prev "

@@ -133,11 +133,18 @@ def _witness(round: Round, taken: Taken, origin: Origin) -> tuple[str, ...]:
         return (brought, "the last row holds what an earlier round left there", last)
     axis = next(one for one in buffer.axes if one is not None and one.padded)
     live, rows = int(axis.least), int(axis.size)
-    first = f"round r: {live} of the {rows} rows of {name} are live{round.where}"
-    if origin.phase is not None:
+    sizes = " and ".join(f"{dim}.live = {least}" for dim, least in axis.fewest)
+    first = f"round r: {sizes}{round.where}, so of the {rows} rows of {name} {_first(live)} live"
+    if origin.phase is not None and live:
         first += f", and `{round.phases[origin.phase].name}` loads those"
     left = f"row {live} holds what an earlier round left there"
     return (first, left, last if read == name else f"{last}, computed from it")
+
+
+def _first(live: int) -> str:
+    if live < 2:
+        return "only row 0 is" if live else "none is"
+    return f"only rows 0 .. {live - 1} are"
 
 
 def _padded(round: Round, origins: list[Origin]) -> Fix | None:

@@ -36,9 +36,11 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   fork side from make
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
   join side into main
   join side into host
 }
@@ -50,9 +52,11 @@ pipeline p {
   stream side
   buffer x : i64[4]
   buffer y : i64[4]
+  buffer z : i64[4]
   phase make on main { writes x }
   fork side from make
   phase look on side { reads x  writes y }
+  phase beside on main { reads x  writes z }
   join side into main
 }
 """,

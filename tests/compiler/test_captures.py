@@ -289,10 +289,8 @@ pipeline p {
 """
     (found,) = findings(text)
     assert found.code == "PL101"
-    assert found.message == "no stream, phase or capture `make` stands above this line"
-    assert found.help == (
-        "`make` stands further down, or is not issued at every setting: write the edge by it"
-    )
+    assert found.message == "`make` is not issued above this line at every setting"
+    assert found.help == "write the edge below `make`, and under the same `when`"
     assert "PL101" not in [
         one.code for one in findings(text.replace("from make", "from prev make"))
     ]

@@ -46,6 +46,12 @@ def test_the_examples_are_clean_on_every_target(name: str, target: str, root, fi
             "ascend910c",
             [("PL701", "did you mean `SGLANG_ENABLE_OVERLAP_PLAN_STREAM`?")],
         ),
+        (
+            "SGLANG_ENABLE_MAGIC_EXTEND",
+            "false",
+            "cuda",
+            [("PL701", "leave the flag out, or correct the name: sglang 0.5.23 has none like it")],
+        ),
         ("SGLANG_ENABLE_OVERLAP_PLAN_STREM", "false", "cpu", []),
         ("SGL_ENABLE_OVERLAP_PLAN_STREAM", "false", "ascend910c", []),
         ("SGLANG_LOG_MS", "false", "ascend910c", []),

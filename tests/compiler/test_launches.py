@@ -132,3 +132,49 @@ pipeline p {
     assert found.code == "PL404"
     assert found.message == "`m.look` reads `x` of `m.send`, which is awaited only below"
     assert found.fix is None and found.help == "await it above"
+
+
+RACING = """\
+spec 1
+pipeline p {
+  group ep
+  stream main
+  stream side
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer r : opaque
+  fork side from main
+  phase make on main { updates x }
+  launch send on side { reads x  writes r  collective low_latency over ep }
+  phase more on main { updates x }
+  await send on side
+  phase look on side { reads r  writes y }
+  join side into main
+}
+"""
+
+
+def test_a_race_with_a_launch_names_the_stream_it_is_launched_on(findings) -> None:
+    """What waits for it stands below its await: no edge may name it before."""
+    first, second = findings(RACING)
+    assert first.message == (
+        "`send` launched on side may read `x` before `make` on main has written it"
+    )
+    assert first.fix.title == "before line 11, write: fork side from make"
+    assert second.message == (
+        "`more` on main may overwrite `x` while `send` launched on side still reads it"
+    )
+    assert second.fix is None
+    assert second.help == "issue `more` below the await of `send`, or await it above"
+    assert second.witness[1] == "round r: `send` launched on side may still be in flight"
+
+
+def test_a_race_with_a_launch_is_mended_as_it_says(findings) -> None:
+    """A wait above it, and its await above what it raced with."""
+    mended = RACING.replace("  fork side from main\n", "")
+    mended = mended.replace("  launch", "  fork side from make\n  launch")
+    mended = mended.replace("  await send on side\n", "")
+    mended = mended.replace(
+        "  phase more", "  await send on side\n  join side into main\n  phase more"
+    )
+    assert [one.code for one in findings(mended) if one.severity == "error"] == []

@@ -51,7 +51,8 @@ def test_a_graph_that_reads_a_whole_bucket_of_which_only_live_rows_are_loaded(fi
     assert dict(found.facts)["not padded"] == "lens"
     assert " at bs = 4" in found.message  # 1 and 2 are never padded
     assert found.witness[0] == (
-        "round r: 3 of the 4 rows of lens are live at bs = 4, and `admit` loads those"
+        "round r: bs.live = 3 at bs = 4, so of the 4 rows of lens only rows 0 .. 2 are live,"
+        " and `admit` loads those"
     )
     assert findings(loaded(" pad 0")) == []
 
