@@ -54,10 +54,19 @@ def _in_body(body: Body, streams: list[str], above: Body = ()) -> Iterator[Found
         match statement:
             case syntax.Fork() | syntax.Join():
                 yield from _of_edge(body, place, before)
+            case syntax.Await():
+                yield from _moved(body, place)
             case syntax.Phase():
                 yield from _of_phase(body, place, streams)
             case syntax.Buffer():
                 yield from _of_buffer(statement)
+            case syntax.Pool(size=syntax.Number(value=int(size))) if size > 1:
+                less = statement.replace(size=syntax.Number(statement.span, size - 1))
+                yield (
+                    f"let the pool `{statement.name.text}` hold {size - 1}",
+                    statement.span,
+                    _replaced(statement, less),
+                )
             case syntax.Guard(agreement=agreement) | syntax.Dim(agreement=agreement):
                 if agreement is not None:
                     yield from _of_vote(statement, agreement, groups)
@@ -76,13 +85,19 @@ def _of_edge(body: Body, place: int, before: Body) -> Iterator[Found]:
     assert isinstance(edge, EDGES)
     text = _shown(edge)
     yield f"drop `{text}`", edge.span, (Edit(edge.span, ""),)
-    for way, other in (("up", place - 1), ("down", place + 1)):
-        if 0 <= other < len(body) and _issues(body[other]):
-            yield f"move `{text}` one statement {way}", edge.span, _swapped(edge, body[other])
+    yield from _moved(body, place)
     point = edge.point
     for weaker in _weaker(point, before):
         with_it = edge.replace(point=weaker)
         yield f"write `{_shown(with_it)}` for `{text}`", edge.span, _replaced(edge, with_it)
+
+
+def _moved(body: Body, place: int) -> Iterator[Found]:
+    edge = body[place]
+    for way, other in (("up", place - 1), ("down", place + 1)):
+        if 0 <= other < len(body) and _issues(body[other]):
+            what = f"move `{_shown(edge)}` one statement {way}"
+            yield what, edge.span, _swapped(edge, body[other])
 
 
 def _weaker(point: syntax.Point, before: Body) -> Iterator[syntax.Point]:
@@ -117,6 +132,11 @@ def _of_phase(body: Body, place: int, streams: list[str]) -> Iterator[Found]:
                 phase.span,
                 (Edit(phase.stream.span, stream),),
             )
+    for clause in phase.clauses:
+        if isinstance(clause, syntax.Collective) and clause.capacity is not None:
+            text = _text(clause.capacity.span)
+            edits = (Edit(clause.capacity.span, f"({text}) - 1"),)
+            yield f"let the exchange of `{name}` hold one row less", phase.span, edits
     after = body[place + 1] if place + 1 < len(body) else None
     if isinstance(after, syntax.Phase):
         yield f"swap `{name}` and `{printed(after.label)}`", phase.span, _swapped(phase, after)
@@ -155,7 +175,14 @@ def _of_vote(
 def _issues(statement: syntax.Statement) -> bool:
     """Whether it makes a difference on which side of it an edge stands."""
     return isinstance(
-        statement, EDGES | syntax.Phase | syntax.Capture | syntax.Call | syntax.For | syntax.When
+        statement,
+        EDGES
+        | syntax.Await
+        | syntax.Phase
+        | syntax.Capture
+        | syntax.Call
+        | syntax.For
+        | syntax.When,
     )
 
 
@@ -167,8 +194,8 @@ def _replaced(one: syntax.Statement, other: syntax.Statement) -> tuple[Edit, ...
     return (Edit(one.span, printed(other)),)
 
 
-def _shown(edge: syntax.Fork | syntax.Join) -> str:
-    return printed(edge)
+def _shown(statement: syntax.Statement) -> str:
+    return printed(statement)
 
 
 def _text(span: Span) -> str:

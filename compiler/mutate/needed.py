@@ -63,10 +63,11 @@ def unordered(routes: Sequence[Round]) -> Iterator[Unordered]:
         yield from _unordered_in(sequence)
 
 
-def begins(round: Round) -> list[tuple[int, int, int]]:
-    """Of all that happens in a round, in issue order: its place, what is over when it begins, its bit."""
+def begins(round: Round, rounds: int = 1) -> list[tuple[int, int, int, int]]:
+    """Of all that happens, in issue order: its round and place, what is over when it begins, its bit."""
     walk = _Walk()
-    walk.round(0, round)
+    for number in range(rounds):
+        walk.round(number, round)
     return walk.begins
 
 
@@ -99,8 +100,11 @@ def _unordered_in(sequence: tuple[Round, ...]) -> Iterator[Unordered]:
 
 
 def _meet(round: Round, a: Access, b: Access) -> bool:
-    if not (a.writes or b.writes):
-        return False
+    return (a.writes or b.writes) and may_meet(round, a, b)
+
+
+def may_meet(round: Round, a: Access, b: Access) -> bool:
+    """Whether their regions have something in common, for all that the author vouches for."""
     vouched = {(a.buffer, a.region), (b.buffer, b.region)}
     if any(set(parts) == vouched for parts in round.disjoint):
         return False
@@ -127,7 +131,7 @@ class _Walk:
         self.ends: list[dict[Queue, int]] = []
         """Of each round, the tails it left."""
         self.touches: dict[tuple, list[_Touch]] = {}
-        self.begins: list[tuple[int, int, int]] = []
+        self.begins: list[tuple[int, int, int, int]] = []
 
     def round(self, number: int, round: Round) -> None:
         self.number, self.of = number, round
@@ -155,7 +159,7 @@ class _Walk:
         bit = 1 << self.count
         self.count += 1
         self.tails[queue] = past | bit
-        self.begins.append((self.place, past, bit))
+        self.begins.append((self.number, self.place, past, bit))
         return past, bit
 
     def queue(self, capture: int | None, stream: int) -> Queue:
