@@ -70,7 +70,10 @@ def _in_body(body: Body, streams: list[str], above: Body = ()) -> Iterator[Found
             case syntax.Guard(agreement=agreement) | syntax.Dim(agreement=agreement):
                 if agreement is not None:
                     yield from _of_vote(statement, agreement, groups)
-            case syntax.Capture(body=inner) | syntax.For(body=inner):
+            case syntax.Capture(body=inner):
+                yield from _of_graph(statement, body)
+                yield from _in_body(inner, streams, before)
+            case syntax.For(body=inner):
                 yield from _in_body(inner, streams, before)
             case syntax.When(body=inner, otherwise=otherwise):
                 yield from _in_body(inner, streams, before)
@@ -140,6 +143,34 @@ def _of_phase(body: Body, place: int, streams: list[str]) -> Iterator[Found]:
     after = body[place + 1] if place + 1 < len(body) else None
     if isinstance(after, syntax.Phase):
         yield f"swap `{name}` and `{printed(after.label)}`", phase.span, _swapped(phase, after)
+
+
+# Graphs
+
+
+def _of_graph(capture: syntax.Capture, body: Body) -> Iterator[Found]:
+    """Put into the pool of another graph, or out of its own."""
+    name = printed(capture.label)
+    pools = [one.pool for one in body if isinstance(one, syntax.Capture) and one.pool is not None]
+    for pool in {one.text: one for one in pools}.values():
+        own = capture.pool and capture.pool.text
+        if own is not None and own != pool.text:
+            assert capture.pool is not None
+            edits = (Edit(capture.pool.span, pool.text),)
+            yield f"put `{name}` into the pool {pool.text}", capture.span, edits
+        elif own is None:
+            edits = (_pooled(capture, pool.text),)
+            yield f"put `{name}` into the pool {pool.text}", capture.span, edits
+    above = [one for one in body[: body.index(capture)] if isinstance(one, syntax.Capture)]
+    if above and above[-1].pool is None and capture.pool is None:
+        first = above[-1]
+        declared = Edit(Span(first.span.source, first.span.start, first.span.start), "pool both ")
+        edits = (declared, *(_pooled(one, "both") for one in (first, capture)))
+        yield f"put `{printed(first.label)}` and `{name}` into one pool", capture.span, edits
+
+
+def _pooled(capture: syntax.Capture, pool: str) -> Edit:
+    return Edit(capture.rows.span, f"{_text(capture.rows.span)} in {pool}")
 
 
 # Declarations

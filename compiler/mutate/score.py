@@ -11,6 +11,7 @@ from plait.compiler.mutate.edits import Mutant
 from plait.compiler.mutate.holding import Unfit, unfit
 from plait.compiler.mutate.meeting import Unmatched, unmatched
 from plait.compiler.mutate.needed import Unordered, unordered
+from plait.compiler.mutate.spoiled import spoiled
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.record import Record
 from plait.dsl.span import Source
@@ -22,7 +23,9 @@ RANKS = ("PL451", "PL452", "PL453", "PL454")
 """Rules that say nothing but that ranks do not meet."""
 FITS = ("PL404", "PL851", "PL852")
 """Rules that say nothing but that something does not fit, or is used before its await."""
-JUDGED = frozenset((*ORDERS, *RANKS, *FITS))
+SPOILED = ("PL206", "PL303")
+"""Rules that say nothing but that a replay overwrites what is still read."""
+JUDGED = frozenset((*ORDERS, *RANKS, *FITS, *SPOILED))
 
 
 class Scored(Record):
@@ -68,7 +71,7 @@ def judged(source: Source, asked: Asked) -> Judged:
         for orders, found in every_route(source, asked):
             errors += found
             rounds = [one.round for one in orders]
-            lists = chain(unordered(rounds), unmatched(rounds), unfit(rounds))
+            lists = chain(unordered(rounds), unmatched(rounds), unfit(rounds), spoiled(rounds))
             missing = missing or next(lists, None)
     except SpecError as error:
         errors += error.diagnostics

@@ -18,6 +18,7 @@ from plait.compiler.mutate.holding import unfit
 from plait.compiler.mutate.meeting import unmatched
 from plait.compiler.mutate.needed import unordered
 from plait.compiler.mutate.score import JUDGED
+from plait.compiler.mutate.spoiled import spoiled
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.library import STANDARD
 from plait.dsl.parser import parse
@@ -99,7 +100,9 @@ def _judged(source: Source, asked: Asked, random: Random) -> tuple[list[Diagnost
                 break
             if orders:
                 rounds = [one.round for one in orders]
-                full = any(True for _ in unfit(rounds))  # counted, and judged by that alone
+                full = any(
+                    True for _ in chain(unfit(rounds), spoiled(rounds))
+                )  # judged by that alone
                 ours = (
                     full or ours or any(True for _ in chain(unordered(rounds), unmatched(rounds)))
                 )

@@ -61,7 +61,7 @@ def test_every_single_edit_is_made_once() -> None:
 
 
 def test_what_is_in_flight_and_what_holds_it_are_edited() -> None:
-    """An await moves, a pool and an exchange hold less: each is refused just where that is too early or little."""
+    """An await moves, a pool and an exchange hold less: refused just where that is too early or little."""
     text = """\
 spec 1
 pipeline p {
