@@ -54,14 +54,26 @@ def _in_body(body: Body, streams: list[str], above: Body = ()) -> Iterator[Found
         match statement:
             case syntax.Fork() | syntax.Join():
                 yield from _of_edge(body, place, before)
+            case syntax.Await():
+                yield from _moved(body, place)
             case syntax.Phase():
                 yield from _of_phase(body, place, streams)
             case syntax.Buffer():
                 yield from _of_buffer(statement)
+            case syntax.Pool(size=syntax.Number(value=int(size))) if size > 1:
+                less = statement.replace(size=syntax.Number(statement.span, size - 1))
+                yield (
+                    f"let the pool `{statement.name.text}` hold {size - 1}",
+                    statement.span,
+                    _replaced(statement, less),
+                )
             case syntax.Guard(agreement=agreement) | syntax.Dim(agreement=agreement):
                 if agreement is not None:
                     yield from _of_vote(statement, agreement, groups)
-            case syntax.Capture(body=inner) | syntax.For(body=inner):
+            case syntax.Capture(body=inner):
+                yield from _of_graph(statement, body)
+                yield from _in_body(inner, streams, before)
+            case syntax.For(body=inner):
                 yield from _in_body(inner, streams, before)
             case syntax.When(body=inner, otherwise=otherwise):
                 yield from _in_body(inner, streams, before)
@@ -76,13 +88,19 @@ def _of_edge(body: Body, place: int, before: Body) -> Iterator[Found]:
     assert isinstance(edge, EDGES)
     text = _shown(edge)
     yield f"drop `{text}`", edge.span, (Edit(edge.span, ""),)
-    for way, other in (("up", place - 1), ("down", place + 1)):
-        if 0 <= other < len(body) and _issues(body[other]):
-            yield f"move `{text}` one statement {way}", edge.span, _swapped(edge, body[other])
+    yield from _moved(body, place)
     point = edge.point
     for weaker in _weaker(point, before):
         with_it = edge.replace(point=weaker)
         yield f"write `{_shown(with_it)}` for `{text}`", edge.span, _replaced(edge, with_it)
+
+
+def _moved(body: Body, place: int) -> Iterator[Found]:
+    edge = body[place]
+    for way, other in (("up", place - 1), ("down", place + 1)):
+        if 0 <= other < len(body) and _issues(body[other]):
+            what = f"move `{_shown(edge)}` one statement {way}"
+            yield what, edge.span, _swapped(edge, body[other])
 
 
 def _weaker(point: syntax.Point, before: Body) -> Iterator[syntax.Point]:
@@ -117,9 +135,42 @@ def _of_phase(body: Body, place: int, streams: list[str]) -> Iterator[Found]:
                 phase.span,
                 (Edit(phase.stream.span, stream),),
             )
+    for clause in phase.clauses:
+        if isinstance(clause, syntax.Collective) and clause.capacity is not None:
+            text = _text(clause.capacity.span)
+            edits = (Edit(clause.capacity.span, f"({text}) - 1"),)
+            yield f"let the exchange of `{name}` hold one row less", phase.span, edits
     after = body[place + 1] if place + 1 < len(body) else None
     if isinstance(after, syntax.Phase):
         yield f"swap `{name}` and `{printed(after.label)}`", phase.span, _swapped(phase, after)
+
+
+# Graphs
+
+
+def _of_graph(capture: syntax.Capture, body: Body) -> Iterator[Found]:
+    """Put into the pool of another graph, or out of its own."""
+    name = printed(capture.label)
+    pools = [one.pool for one in body if isinstance(one, syntax.Capture) and one.pool is not None]
+    for pool in {one.text: one for one in pools}.values():
+        own = capture.pool and capture.pool.text
+        if own is not None and own != pool.text:
+            assert capture.pool is not None
+            edits = (Edit(capture.pool.span, pool.text),)
+            yield f"put `{name}` into the pool {pool.text}", capture.span, edits
+        elif own is None:
+            edits = (_pooled(capture, pool.text),)
+            yield f"put `{name}` into the pool {pool.text}", capture.span, edits
+    above = [one for one in body[: body.index(capture)] if isinstance(one, syntax.Capture)]
+    if above and above[-1].pool is None and capture.pool is None:
+        first = above[-1]
+        declared = Edit(Span(first.span.source, first.span.start, first.span.start), "pool both ")
+        edits = (declared, *(_pooled(one, "both") for one in (first, capture)))
+        yield f"put `{printed(first.label)}` and `{name}` into one pool", capture.span, edits
+
+
+def _pooled(capture: syntax.Capture, pool: str) -> Edit:
+    return Edit(capture.rows.span, f"{_text(capture.rows.span)} in {pool}")
 
 
 # Declarations
@@ -155,7 +206,14 @@ def _of_vote(
 def _issues(statement: syntax.Statement) -> bool:
     """Whether it makes a difference on which side of it an edge stands."""
     return isinstance(
-        statement, EDGES | syntax.Phase | syntax.Capture | syntax.Call | syntax.For | syntax.When
+        statement,
+        EDGES
+        | syntax.Await
+        | syntax.Phase
+        | syntax.Capture
+        | syntax.Call
+        | syntax.For
+        | syntax.When,
     )
 
 
@@ -167,8 +225,8 @@ def _replaced(one: syntax.Statement, other: syntax.Statement) -> tuple[Edit, ...
     return (Edit(one.span, printed(other)),)
 
 
-def _shown(edge: syntax.Fork | syntax.Join) -> str:
-    return printed(edge)
+def _shown(statement: syntax.Statement) -> str:
+    return printed(statement)
 
 
 def _text(span: Span) -> str:

@@ -161,7 +161,7 @@ def _rank(round: Round, idle: bool) -> _Rank:
     answers = tuple(repr(plain(c.value)) if c.asked else None for c in round.choices)
     exchanged: dict[Communicator, tuple[Hashable, ...]] = {}
     steps = []
-    for place, past, bit in begins(round):
+    for _, place, past, bit in begins(round):
         item = round.items[place]
         skipped = idle and isinstance(item, Phase) and "skip_idle" in item.attributes
         met = None if skipped else _met(round, place)

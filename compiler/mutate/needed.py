@@ -59,18 +59,19 @@ class _Touch(Record):
 def unordered(routes: Sequence[Round]) -> Iterator[Unordered]:
     """Pairs that some sequence of these routes leaves without an order."""
     different = list({route.meeting: route for route in routes}.values())
-    for sequence in _sequences(different):
+    for sequence in sequences(different):
         yield from _unordered_in(sequence)
 
 
-def begins(round: Round) -> list[tuple[int, int, int]]:
-    """Of all that happens in a round, in issue order: its place, what is over when it begins, its bit."""
-    walk = _Walk()
-    walk.round(0, round)
+def begins(round: Round, rounds: int = 1) -> list[tuple[int, int, int, int]]:
+    """Of all that happens, in issue order: its round and place, what is over when it begins, its bit."""
+    walk = Walk()
+    for number in range(rounds):
+        walk.round(number, round)
     return walk.begins
 
 
-def _sequences(routes: list[Round]) -> Iterator[tuple[Round, ...]]:
+def sequences(routes: list[Round]) -> Iterator[tuple[Round, ...]]:
     copies = max((buffer.copies for route in routes for buffer in route.buffers), default=1)
     back = max((edge.source.rounds_back for route in routes for edge in route.edges), default=0)
     length = 2 + max(copies, back)
@@ -84,7 +85,7 @@ def _sequences(routes: list[Round]) -> Iterator[tuple[Round, ...]]:
 
 
 def _unordered_in(sequence: tuple[Round, ...]) -> Iterator[Unordered]:
-    walk = _Walk()
+    walk = Walk()
     for number, round in enumerate(sequence):
         walk.round(number, round)
     for touches in walk.touches.values():
@@ -99,8 +100,11 @@ def _unordered_in(sequence: tuple[Round, ...]) -> Iterator[Unordered]:
 
 
 def _meet(round: Round, a: Access, b: Access) -> bool:
-    if not (a.writes or b.writes):
-        return False
+    return (a.writes or b.writes) and may_meet(round, a, b)
+
+
+def may_meet(round: Round, a: Access, b: Access) -> bool:
+    """Whether their regions have something in common, for all that the author vouches for."""
     vouched = {(a.buffer, a.region), (b.buffer, b.region)}
     if any(set(parts) == vouched for parts in round.disjoint):
         return False
@@ -116,7 +120,7 @@ def _span(axis: Axis) -> tuple[float, float]:
     return axis if isinstance(axis, tuple) else (axis, axis + 1)
 
 
-class _Walk:
+class Walk:
     def __init__(self) -> None:
         self.count = 0
         self.tails: dict[Queue, int] = {ON_HOST: 0}
@@ -127,11 +131,11 @@ class _Walk:
         self.ends: list[dict[Queue, int]] = []
         """Of each round, the tails it left."""
         self.touches: dict[tuple, list[_Touch]] = {}
-        self.begins: list[tuple[int, int, int]] = []
+        self.begins: list[tuple[int, int, int, int]] = []
 
     def round(self, number: int, round: Round) -> None:
         self.number, self.of = number, round
-        graph: _Graph | None = None
+        graph: Graph | None = None
         for self.place, item in enumerate(round.items):
             match item:
                 case Edge():
@@ -155,7 +159,7 @@ class _Walk:
         bit = 1 << self.count
         self.count += 1
         self.tails[queue] = past | bit
-        self.begins.append((self.place, past, bit))
+        self.begins.append((self.number, self.place, past, bit))
         return past, bit
 
     def queue(self, capture: int | None, stream: int) -> Queue:
@@ -195,7 +199,7 @@ class _Walk:
 
     # Work
 
-    def phase(self, phase: Phase, graph: _Graph | None) -> None:
+    def phase(self, phase: Phase, graph: Graph | None) -> None:
         issued = self.tails[ON_HOST]
         past, bit = self.begun(self.queue(phase.capture, phase.stream))
         self.ended(phase.name, phase.stream, past | bit)
@@ -215,7 +219,7 @@ class _Walk:
         if graph is not None:
             graph.written |= {access.buffer for access in phase.accesses if access.writes}
 
-    def opened(self, capture: int) -> _Graph:
+    def opened(self, capture: int) -> Graph:
         round = self.of
         made = round.captures[capture]
         issued = self.tails[ON_HOST]
@@ -228,9 +232,9 @@ class _Walk:
             if queue[0] is not None:
                 self.tails[queue] = past | bit
                 self.pending.pop(queue, None)
-        return _Graph(round, capture, issued, past, bit)
+        return Graph(round, capture, issued, past, bit)
 
-    def closed(self, graph: _Graph) -> None:
+    def closed(self, graph: Graph) -> None:
         made = graph.round.captures[graph.capture]
         origin = (None, graph.round.streams[made.stream].name)
         for queue in [one for one in self.tails if one[0] == made.name]:
@@ -249,7 +253,7 @@ class _Walk:
         seen.append(_Touch(phase.name, access, self.number, begin, end, run))
 
 
-class _Graph:
+class Graph:
     """A replay: what it takes in when it is loaded, and what its phases touch until it ends."""
 
     def __init__(self, round: Round, capture: int, issued: int, past: int, bit: int):

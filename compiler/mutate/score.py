@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Literal
 
 from plait.compiler.compile import Asked, every_route
 from plait.compiler.mutate.edits import Mutant
+from plait.compiler.mutate.holding import Unfit, unfit
 from plait.compiler.mutate.meeting import Unmatched, unmatched
 from plait.compiler.mutate.needed import Unordered, unordered
+from plait.compiler.mutate.spoiled import spoiled
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.record import Record
 from plait.dsl.span import Source
@@ -18,7 +21,11 @@ ORDERS = ("PL201", "PL203")
 """Rules that say nothing but that an order is missing."""
 RANKS = ("PL451", "PL452", "PL453", "PL454")
 """Rules that say nothing but that ranks do not meet."""
-JUDGED = frozenset((*ORDERS, *RANKS))
+FITS = ("PL404", "PL851", "PL852")
+"""Rules that say nothing but that something does not fit, or is used before its await."""
+SPOILED = ("PL206", "PL303")
+"""Rules that say nothing but that a replay overwrites what is still read."""
+JUDGED = frozenset((*ORDERS, *RANKS, *FITS, *SPOILED))
 
 
 class Scored(Record):
@@ -53,18 +60,19 @@ def scored(mutant: Mutant, asked: Asked) -> Scored:
 
 class Judged(Record):
     errors: tuple[Diagnostic, ...]
-    missing: Unordered | Unmatched | None
+    missing: Unordered | Unmatched | Unfit | None
     """Something that the spec needs and has not, if there is anything."""
 
 
 def judged(source: Source, asked: Asked) -> Judged:
     errors: list[Diagnostic] = []
-    missing: Unordered | Unmatched | None = None
+    missing: Unordered | Unmatched | Unfit | None = None
     try:
         for orders, found in every_route(source, asked):
             errors += found
             rounds = [one.round for one in orders]
-            missing = missing or next(unordered(rounds), None) or next(unmatched(rounds), None)
+            lists = chain(unordered(rounds), unmatched(rounds), unfit(rounds), spoiled(rounds))
+            missing = missing or next(lists, None)
     except SpecError as error:
         errors += error.diagnostics
     return Judged(tuple(errors), missing)

@@ -14,6 +14,8 @@ from random import Random
 STREAMS = ("host", "a", "b", "c")
 GUARDED = 0.06
 """Of the rounds, those with two routes, which are looked at in every sequence."""
+LAUNCHED, REBOUND = 0.1, 0.3
+"""Of the phases, those in flight until an await; of the captures, those with a task that is rebound."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,12 @@ class Buffer:
     name: str
     copies: int
     host: bool
+    task: bool = False
+    """Whether it holds the parameters of a captured task."""
 
     def text(self) -> str:
+        if self.task:
+            return f"buffer {self.name} : i64[4] task"
         copies = f" copies {self.copies}" if self.copies > 1 else ""
         return f"buffer {self.name} : i64[4] carried{copies}{' on host' if self.host else ''}"
 
@@ -59,9 +65,17 @@ class Phase:
     capture: str | None = None
     guarded: bool = False
     """Whether it has a part only in some rounds."""
+    launched: str | None = None
+    """The stream that it is launched on; its own bears its name."""
+
+    @property
+    def rebinds(self) -> bool:
+        return any(one.buffer.task and one.writes for one in self.accesses)
 
     def text(self) -> str:
         clauses = " ".join(access.text() for access in self.accesses)
+        if self.launched:
+            return f"launch {self.name} on {self.launched} {{ {clauses} }}"
         phase = f"phase {self.name} on {self.stream} {{ {clauses} }}"
         return f"when often {{ {phase} }}" if self.guarded else phase
 
@@ -75,8 +89,11 @@ class Edge:
     back: int = 0
     fork: bool = False
     capture: str | None = None
+    awaits: bool = False
 
     def text(self) -> str:
+        if self.awaits:
+            return f"await {self.source} on {self.into}"
         source = f"prev {self.back} {self.source}" if self.back else self.source
         if self.fork and self.into != "host":
             return f"fork {self.into} from {source}"
@@ -126,7 +143,8 @@ class Safe:
 
     @property
     def edges(self) -> list[Edge]:
-        return [line for line in self.lines if isinstance(line, Edge)]
+        """Those that a text can do without."""
+        return [line for line in self.lines if isinstance(line, Edge) and not line.awaits]
 
 
 @dataclass(frozen=True)
@@ -160,6 +178,7 @@ def _drawn(random: Random) -> Safe:
         Buffer(f"x{n}", random.choice([1, 1, 1, 2, 3]), random.random() < 0.15)
         for n in range(random.randint(1, 3))
     )
+    tasks: list[Buffer] = []
     lines: list[Line] = []
     count = random.randint(2, 6)
     number = 0
@@ -175,6 +194,13 @@ def _drawn(random: Random) -> Safe:
                 else _phase(random, f"p{number + n}", stream, buffers, name)
                 for n in range(random.randint(1, 3))
             ]
+            if random.random() < REBOUND:
+                task = Buffer(f"t{number}", 1, False, task=True)
+                tasks.append(task)
+                lines.append(_rebind(random, task, buffers, random.choice(streams)))
+                place = random.randrange(len(inner))
+                read = Access(task, "reads", 0, 0, 4)
+                inner[place] = replace(inner[place], accesses=(*inner[place].accesses, read))
             sides = any(one.stream == side for one in inner)
             forks = [Edge(f"{name}.loaded", side, fork=True, capture=name)] * sides
             joins = [Edge(side, stream, capture=name)] * sides
@@ -182,11 +208,24 @@ def _drawn(random: Random) -> Safe:
             number += len(inner)
         else:
             stream = "host" if random.random() < 0.1 else random.choice(streams)
-            lines.append(_phase(random, f"p{number}", stream, buffers))
+            phase = _phase(random, f"p{number}", stream, buffers)
+            if stream != "host" and random.random() < LAUNCHED:
+                phase = replace(phase, stream=phase.name, launched=stream)
+            lines.append(phase)
             number += 1
+    for phase in [line for line in lines if isinstance(line, Phase) and line.launched]:
+        below = range(lines.index(phase) + 1, len(lines) + 1)
+        at = random.choice([n for n in below if _within(lines, n) is None])
+        lines.insert(at, Edge(phase.name, random.choice(streams), awaits=True))
     if random.random() < GUARDED:
         lines = _with_a_guard(lines, random)
-    return _without_dead_reads(Safe(buffers, tuple(lines)))
+    return _without_dead_reads(Safe((*buffers, *tasks), tuple(lines)))
+
+
+def _rebind(random: Random, task: Buffer, buffers: tuple[Buffer, ...], stream: str) -> Phase:
+    """What fills the parameters of a task, for the graph below it."""
+    phase = _phase(random, f"fill_{task.name}", stream, buffers[:1])
+    return replace(phase, accesses=(*phase.accesses, Access(task, "writes", 0, 0, 4)))
 
 
 def _phase(
@@ -209,7 +248,8 @@ def _phase(
 
 def _with_a_guard(lines: list[Line], random: Random) -> list[Line]:
     """One phase has a part only where the guard says so."""
-    free = [p for p in lines if isinstance(p, Phase) and p.capture is None and p.stream != "host"]
+    phases = [p for p in lines if isinstance(p, Phase) and not (p.launched or p.rebinds)]
+    free = [p for p in phases if p.capture is None and p.stream != "host"]
     chosen = random.choice(free) if free else None
     return [
         replace(line, guarded=True) if isinstance(line, Phase) and line is chosen else line
@@ -237,6 +277,20 @@ def _mended(drawn: Safe, missing: Pair, random: Random) -> Safe:
     """With one more edge, which ends that: tight, or from a stream, or higher up, or of the host."""
     lines = list(drawn.lines)
     earlier, later = missing.earlier, missing.later
+    if earlier.launched and missing.apart == 0:
+        awaited = next(one for one in lines if _awaits(one, earlier))
+        if lines.index(awaited) > (at := _outside(lines, later)):
+            lines.remove(awaited)
+            lines.insert(at, awaited)
+            return replace(drawn, lines=tuple(lines))
+    filled = {a.buffer for a in earlier.accesses if a.writes and a.buffer.task}
+    if missing.apart == 0 and any(a.buffer in filled for a in later.accesses):
+        waits = [one for one in drawn.edges if one.source == earlier.name and one.capture]
+        if not waits and random.random() < 0.7:
+            lines.insert(
+                lines.index(later), Edge(earlier.name, later.stream, capture=later.capture)
+            )
+            return replace(drawn, lines=tuple(lines))
     if missing.inside:
         at, lowest = lines.index(later), lines.index(earlier) + 1
         source, origin, into, capture = earlier.name, earlier.stream, later.stream, later.capture
@@ -245,11 +299,12 @@ def _mended(drawn: Safe, missing: Pair, random: Random) -> Safe:
         source = earlier.capture or earlier.name
         origin, into = _queue(lines, earlier), _queue(lines, later)
         lowest = _below(lines, earlier) if missing.apart == 0 else 0
+        into = later.launched or into
     if missing.by_issue or (not missing.inside and random.random() < 0.1):
         into = "host"
     if not missing.by_issue and into != "host" and random.random() < 0.3:
         at = random.choice([n for n in range(lowest, at + 1) if _within(lines, n) == capture])
-    from_stream = random.random() < 0.4 and origin not in ("host", into)
+    from_stream = random.random() < 0.4 and origin not in ("host", into) and not earlier.launched
     if earlier.guarded and missing.apart == 0:  # there may be no such phase to name
         from_stream = True
     if from_stream:
@@ -280,7 +335,9 @@ def _brought_back(drawn: Safe) -> Safe:
                 if isinstance(line, Phase | Open) and line.stream == edge.into
             ]
             left = any(
-                _origin(lines, e) == edge.into != e.into for e in lines if isinstance(e, Edge)
+                _origin(lines, e) == edge.into != e.into and e.capture is None
+                for e in lines
+                if isinstance(e, Edge)
             )
             if ours and not left:
                 lines.append(Edge(edge.into, next(s for s in STREAMS[1:] if s != edge.into)))
@@ -309,7 +366,14 @@ def _outside(lines: list[Line], phase: Phase) -> int:
     return next(n for n, x in enumerate(lines) if isinstance(x, Open) and x.name == phase.capture)
 
 
+def _awaits(line: Line, phase: Phase) -> bool:
+    return isinstance(line, Edge) and line.awaits and line.source == phase.name
+
+
 def _below(lines: list[Line], phase: Phase) -> int:
+    """The first line below it, of a launch below its await."""
+    if phase.launched:
+        return 1 + next(n for n, one in enumerate(lines) if _awaits(one, phase))
     if phase.capture is None:
         return lines.index(phase) + 1
     ends = (n for n, x in enumerate(lines) if isinstance(x, Close) and x.name == phase.capture)
@@ -471,7 +535,8 @@ def _round(drawn: Safe, state: _Unrolled, round: int) -> None:
         if isinstance(line, Open):
             capture, written, waiting = line, set(), []
             inner = [p for p in drawn.lines if isinstance(p, Phase) and p.capture == line.name]
-            static = {a.buffer.name for p in inner for a in p.accesses if a.writes}
+            accesses = [access for phase in inner for access in phase.accesses]
+            static = {a.buffer.name for a in accesses if a.writes or a.buffer.task}
             opened = state.item((line.name, "loaded", round), (None, line.stream))
             for one in {p.stream for p in inner} - {line.stream}:
                 state.tails[line.name, one] = opened.over
@@ -490,6 +555,8 @@ def _round(drawn: Safe, state: _Unrolled, round: int) -> None:
         else:
             host = state.host
             side = capture is not None and line.stream != capture.stream
+            if line.launched:
+                state.pending[None, line.stream] = state.frontier((None, line.launched))
             item = state.item(
                 (line.name, "run", round), (capture.name if side and capture else None, line.stream)
             )
@@ -504,7 +571,7 @@ def _round(drawn: Safe, state: _Unrolled, round: int) -> None:
                 own = name in written and not access.back
                 loads = access.reads and name not in static and not own
                 issue = access.buffer.host and loads
-                begin = host if issue else opened.past
+                begin = host if issue else item.past if access.buffer.task else opened.past
                 waiting.append((line, access, begin, opened.bit if loads else 0, issue))
                 if not loads:
                     group = (capture.name, round)

@@ -14,9 +14,11 @@ from oracles.ranks import fail
 from oracles.routes import broken, lowered
 from plait.compiler.compile import Asked, every_route, read_source
 from plait.compiler.mutate.edits import Mutant, mutants
+from plait.compiler.mutate.holding import unfit
 from plait.compiler.mutate.meeting import unmatched
 from plait.compiler.mutate.needed import unordered
 from plait.compiler.mutate.score import JUDGED
+from plait.compiler.mutate.spoiled import spoiled
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.library import STANDARD
 from plait.dsl.parser import parse
@@ -98,8 +100,14 @@ def _judged(source: Source, asked: Asked, random: Random) -> tuple[list[Diagnost
                 break
             if orders:
                 rounds = [one.round for one in orders]
-                ours = ours or any(True for _ in chain(unordered(rounds), unmatched(rounds)))
-                theirs = theirs or broken(orders, random) or fail(lowered(orders), orders, random)
+                full = any(
+                    True for _ in chain(unfit(rounds), spoiled(rounds))
+                )  # judged by that alone
+                ours = (
+                    full or ours or any(True for _ in chain(unordered(rounds), unmatched(rounds)))
+                )
+                theirs = full or theirs or broken(orders, random)
+                theirs = theirs or fail(lowered(orders), orders, random)
     except SpecError as error:
         errors += error.diagnostics
     return errors, ours, theirs

@@ -60,6 +60,42 @@ def test_every_single_edit_is_made_once() -> None:
     ]
 
 
+def test_what_is_in_flight_and_what_holds_it_are_edited() -> None:
+    """An await moves, a pool and an exchange hold less: refused just where that is too early or little."""
+    text = """\
+spec 1
+pipeline p {
+  group ep
+  stream main
+  pool ll = 2
+  buffer x : f32[4] carried
+  buffer a : f32[4] in ll
+  buffer b : f32[4] in ll
+  launch send on main { reads x  writes a  rows 4  collective low_latency over ep capacity 4 }
+  await send on main
+  phase other on main { reads x  writes b }
+  phase add on main { reads a, b  writes x }
+}
+"""
+    found = [scored(one, Asked(environment={})) for one in mutants(parse(Source("p.spec", text)))]
+    assert [(one.what, one.code, one.missing) for one in found if one.line != 6] == [
+        (
+            "let the pool `ll` hold 1",
+            "PL852",
+            "2 values may be alive in the pool `ll`, and there is room for 1",
+        ),
+        (
+            "let the exchange of `send` hold one row less",
+            "PL851",
+            "`send` exchanges 4 rows, and there is room for 3",
+        ),
+        ("move `await send on main` one statement up", "PL112", ""),
+        ("move `await send on main` one statement down", "", ""),
+        ("swap `other` and `add`", "PL301", ""),
+    ]
+    assert not any(one.wrong for one in found)
+
+
 def test_an_edit_changes_nothing_else() -> None:
     """The text around it, comments and blanks among them, stays as it was."""
     text = SPEC.replace("  phase look", "  # seen\n  phase look")
