@@ -144,9 +144,9 @@ class Pair:
 # Drawing
 
 
-def safe_round(random: Random) -> Safe:
+def safe_round(random: Random, guarded: float = GUARDED) -> Safe:
     """Up to 7 phases on up to 3 streams and the host, some captured, every needed order written in."""
-    drawn = _drawn(random)
+    drawn = _drawn(random, guarded)
     while missing := next(unordered(drawn), None):
         drawn = _mended(drawn, missing, random)
     if random.random() < 0.4:
@@ -154,7 +154,15 @@ def safe_round(random: Random) -> Safe:
     return _brought_back(drawn)
 
 
-def _drawn(random: Random) -> Safe:
+def guarded_round(random: Random) -> Safe:
+    """A safe round with two routes, where that can be, and edges that nothing asked for."""
+    drawn = safe_round(random, guarded=1)
+    for _ in range(random.randrange(4)):
+        drawn = _with_one_more(drawn, random)
+    return _brought_back(drawn)
+
+
+def _drawn(random: Random, guarded: float) -> Safe:
     streams = STREAMS[1 : 1 + random.choice([2, 2, 3, 3])]
     buffers = tuple(
         Buffer(f"x{n}", random.choice([1, 1, 1, 2, 3]), random.random() < 0.15)
@@ -184,7 +192,7 @@ def _drawn(random: Random) -> Safe:
             stream = "host" if random.random() < 0.1 else random.choice(streams)
             lines.append(_phase(random, f"p{number}", stream, buffers))
             number += 1
-    if random.random() < GUARDED:
+    if random.random() < guarded:
         lines = _with_a_guard(lines, random)
     return _without_dead_reads(Safe(buffers, tuple(lines)))
 
