@@ -16,8 +16,8 @@ from plait.dsl.edits import edited
 from plait.dsl.span import Source
 
 MOST_TRIES = 100
-WASTE = ("PL901",)
-"""What is only taken out on request: it may stand there for what no declaration shows."""
+WASTE = ("PL901", "PL906")
+"""What is only changed on request: it may stand there for what no declaration shows."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--waste",
         action="store_true",
-        help="with --fix: also remove edges that no data needs",
+        help="with --fix: also remove or narrow edges that order more than data needs",
     )
     add_spec_arguments(parser)
 
