@@ -16,6 +16,8 @@ from plait.dsl.edits import edited
 from plait.dsl.span import Source
 
 MOST_TRIES = 100
+WASTE = ("PL901", "PL906")
+"""What is only changed on request: it may stand there for what no declaration shows."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,13 @@ class Mended:
     """Findings that were mended."""
 
 
-def mended(source: Source, asked: Asked) -> Mended:
+def mended(source: Source, asked: Asked, waste: bool = False) -> Mended:
     """Raises TargetError."""
     count, most = 0, None
     refused: set[str] = set()
     groups = _judged(source, asked)
     for _ in range(MOST_TRIES):
-        place, offered = _offered(groups, refused)
+        place, offered = _offered(groups, refused, waste)
         trial, made = edited(source, [fix for _, fix in offered[:most]])
         if not made:
             break
@@ -58,14 +60,17 @@ def _judged(source: Source, asked: Asked) -> list[list[Diagnostic]]:
 
 
 def _offered(
-    groups: list[list[Diagnostic]], refused: set[str]
+    groups: list[list[Diagnostic]], refused: set[str], waste: bool
 ) -> tuple[int, list[tuple[Diagnostic, Fix]]]:
     """The fixes of the first variant that has any: what mends it may mend the others."""
     for place, group in enumerate(groups):
         offered = [
             (finding, finding.fix)
             for finding in group
-            if finding.fix and finding.fix.edits and _key(finding.fix) not in refused
+            if finding.fix
+            and finding.fix.edits
+            and _key(finding.fix) not in refused
+            and (waste or finding.code not in WASTE)
         ]
         if offered:
             return place, offered

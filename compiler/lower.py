@@ -4,9 +4,8 @@ Routes share what is equal in them. Whatever differs (a phase on another stream,
 phases) is an entry of its own, under the same name.
 
 Where all rounds have one structure, the waits are those that `order.py` keeps: a round knows what the
-rounds before it did. Where structures mix, it does not, so every edge between queues stands in the
-program as the text has it, a frontier with a record at its own line; only what the same round implies
-is left out.
+rounds before it did. Where structures mix, it does not: the edges that `standing.py` keeps stand in the
+program where the text has them, and one record serves all that wait for the same point.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from typing import Any
 import plait.runtime.schedule as machine
 from plait.compiler import round as ir
 from plait.compiler.conflicts import copied_in
-from plait.compiler.order import Order, Wait, order
+from plait.compiler.order import Order, Wait
 from plait.compiler.round import Close, Edge, Item, Open, Phase, Round, Vote
+from plait.compiler.standing import standing
 from plait.dsl.span import Source, Span
 from plait.dsl.values import plain
 
@@ -41,7 +41,8 @@ def lower(
     first = orders[0].round
     tables = _Tables(sources)
     mixed = len({one.round.structure for one in orders}) > 1
-    routes = [_Route(one, tables, mixed) for one in orders]
+    stands = standing([one.round for one in orders]) if mixed else [None] * len(orders)
+    routes = [_Route(one, tables, edges) for one, edges in zip(orders, stands, strict=True)]
     programs = _Numbered()
     numbers = [programs.number(route.program()) for route in routes]
     return machine.Schedule(
@@ -113,12 +114,17 @@ class _Tables:
 class _Route:
     """One route's numbers in the shared tables."""
 
-    def __init__(self, found: Order, tables: _Tables, mixed: bool):
+    def __init__(self, found: Order, tables: _Tables, edges: frozenset[int] | None):
         self.order = found
-        self.as_written = _as_written(found.round) if mixed else {}
-        """Edges that stand in the program where the text has them, by their place."""
-        self.mixed = mixed
+        self.mixed = edges is not None
         self.round = found.round
+        self.stands = {
+            place: item
+            for place, item in enumerate(found.round.items)
+            if isinstance(item, Edge) and place in (edges or ())
+        }
+        """Edges that stand in the program where the text has them, by their place."""
+        self.follows = _follows(found.round, self.stands)
         self.tables = tables
         round = self.round
         self.streams = [
@@ -218,12 +224,12 @@ class _Route:
     def recorded_outside(self) -> dict[int, int]:
         """For each item that is waited for from outside, in issue order, its event's number."""
         depths: dict[int, int] = {}
-        for edge in self.as_written.values():
-            place = self.round.places.get((edge.source.kind, edge.source.number))
-            if place is not None:
-                depths[place] = max(depths.get(place, 1), 1 + edge.source.rounds_back)
+        for place, edge in self.stands.items():
+            source = self.source_place(place, edge)
+            if source is None or source in self.stands:
+                self.own_event(place, edge)
             else:
-                self.event_of(edge)
+                depths[source] = max(depths.get(source, 1), 1 + edge.source.rounds_back)
         for wait in self.order.waits:
             if self.mixed and wait.target not in self.bounds:
                 continue
@@ -237,6 +243,17 @@ class _Route:
             numbers[item] = self.event(self.round.item_name(item), stream, depths[item])
         return numbers
 
+    def recorded_for_others(self) -> dict[int, int]:
+        """Items that a later round of another route waits for."""
+        found = {}
+        for place, item in enumerate(self.round.items):
+            inside = place in self.bounds and not isinstance(item, Close)
+            if not inside and not isinstance(item, Edge):
+                name, stream = self.round.item_name(place), self.streams[self.stream_of(item)]
+                number, _, depth = self.tables.events.get((name, stream, None), (0, "", 0))
+                found |= {place: number} if depth > 1 and stream != machine.HOST else {}
+        return found
+
     def event(self, name: str, stream: int, depth: int, edge: int | None = None) -> int:
         """The number of the event that follows a point on a stream, kept for so many rounds."""
         events = self.tables.events
@@ -244,22 +261,33 @@ class _Route:
         entry[2] = max(entry[2], depth)
         return entry[0]
 
-    def event_of(self, edge: Edge) -> int:
-        """The event of an edge that stands as it is written."""
-        source = edge.source
-        stream = self.streams[self.round.origin(source)]
-        if source.kind == "stream":
-            return self.event(self.round.stream_name(source.number), stream, 1, edge.number)
-        name = self.round.source_name(source.replace(rounds_back=0))
-        return self.event(name, stream, 1 + source.rounds_back)
-
-    def written(self, edge: Edge) -> Iterable[machine.Instruction]:
-        """An edge at its own line: of a frontier, with the record of what its stream was issued so far."""
-        event, target = self.event_of(edge), self.streams[edge.target]
-        at = self.tables.place(edge.span)
+    def source_place(self, place: int, edge: Edge) -> int | None:
+        """The item that an edge follows, if this route has it; an edge, where that has the record."""
         if edge.source.kind == "stream":
-            source = self.streams[edge.source.number]
-            yield machine.Instruction("record", event, source, 0, at)
+            return self.follows[place]
+        return self.round.places.get((edge.source.kind, edge.source.number))
+
+    def own_event(self, place: int, edge: Edge) -> int:
+        """The event of a frontier that no item ends, by its first edge, or of another route's point."""
+        source = edge.source
+        if source.kind == "stream":
+            number = self.stands[self.follows[place]].number
+            name = self.round.stream_name(source.number)
+            return self.event(name, self.streams[source.number], 1, number)
+        name = self.round.source_name(source.replace(rounds_back=0))
+        return self.event(name, self.streams[self.round.origin(source)], 1 + source.rounds_back)
+
+    def standing(self, place: int) -> Iterable[machine.Instruction]:
+        """An edge at its own line, with a record if it is the first of what no item ends."""
+        edge = self.stands[place]
+        source, target = self.source_place(place, edge), self.streams[edge.target]
+        at = self.tables.place(edge.span)
+        if source is None or source in self.stands:
+            event = self.own_event(place, edge)
+        else:
+            event = self.recorded[source]
+        if source == place:
+            yield machine.Instruction("record", event, self.streams[edge.source.number], 0, at)
         op = "block" if target == machine.HOST else "wait"
         yield machine.Instruction(op, event, target, edge.source.rounds_back, at)
 
@@ -286,13 +314,14 @@ class _Route:
     # Programs
 
     def program(self) -> tuple[machine.Instruction, ...]:
+        self.recorded |= self.recorded_for_others()
         program: list[machine.Instruction] = []
         for number, item in enumerate(self.round.items):
             if number in self.bounds and not isinstance(item, Close):
                 continue
             stream = self.streams[self.stream_of(item)]
-            if number in self.as_written:
-                program += self.written(self.as_written[number])
+            if number in self.stands:
+                program += self.standing(number)
                 continue
             program += self.outer_waits(number, item, stream)
             record = []
@@ -416,33 +445,23 @@ class _Route:
         )
 
 
-def _as_written(round: Round) -> dict[int, Edge]:
-    """Edges between two queues outside captures, less those that the same round implies."""
-    found = order(round, 1)
-    implied = {place for one in found.dropped if one.source is not None for place in one.edges}
-    implied -= {place for one in found.waits for place in one.edges}
-    implied -= _of_earlier_rounds(round)
-    return {
-        place: item
-        for place, item in enumerate(round.items)
-        if isinstance(item, Edge)
-        and item.capture is None
-        and place not in implied
-        and round.origin(item.source) not in (machine.HOST, item.target)
-    }
+def _follows(round: Round, stands: dict[int, Edge]) -> dict[int, int]:
+    """Of edges from what a stream was issued so far, the item that is the last of it.
 
-
-def _of_earlier_rounds(round: Round) -> set[int]:
-    """Edges from what a stream was issued so far where that is work of rounds before this one."""
-    issued: set[int] = set()
-    found: set[int] = set()
+    Where that is none of this round, or the stream has waited since, it is the first such edge.
+    """
+    last: dict[int, int] = {}
+    found: dict[int, int] = {}
     for place, item in enumerate(round.items):
-        if isinstance(item, Phase) and item.capture is None:
-            issued.add(item.stream)
-        elif isinstance(item, Open):
-            issued.add(round.captures[item.capture].stream)
-        elif isinstance(item, Edge) and item.source.kind == "stream":
-            found |= set() if item.source.number in issued else {place}
+        if place in stands:
+            edge = stands[place]
+            if edge.source.kind == "stream":
+                found[place] = last.setdefault(edge.source.number, place)
+            last.pop(edge.target, None)
+        elif isinstance(item, Phase) and item.capture is None:
+            last[item.stream] = place
+        elif isinstance(item, Open | Close):
+            last[round.captures[item.capture].stream] = place
     return found
 
 

@@ -72,19 +72,32 @@ class Summary:
 
 def summary(round: Round, coordinates: Coordinates) -> Summary:
     """One pass over the round: linear in items, with sets as whole numbers."""
+    return passed(round, coordinates).summary()
+
+
+def passed(round: Round, coordinates: Coordinates, without: frozenset[int] = frozenset()) -> Pass:
+    """The pass itself, which has this round's items as well; as if edges at some places were not there."""
     foreseen: dict[int, int] = {}
     while True:
-        one = _Pass(round, coordinates, foreseen)
-        found = one.summary()
-        if not round.waits_ahead or one.known == foreseen:
+        found = Pass(round, coordinates, foreseen, without)
+        found.run()
+        if not round.waits_ahead or found.known == foreseen:
             return found
-        foreseen = (
-            one.known
-        )  # of a rebind further down, it takes another pass to know what is before it
+        # Of a rebind further down, it takes another pass to know what is before it.
+        foreseen = found.known
 
 
-class _Pass:
-    def __init__(self, round: Round, coordinates: Coordinates, foreseen: dict[int, int]):
+class Pass:
+    """Of everything, the coordinates at the beginning that it comes after and, above them, the items."""
+
+    def __init__(
+        self,
+        round: Round,
+        coordinates: Coordinates,
+        foreseen: dict[int, int],
+        without: frozenset[int],
+    ):
+        self.without = without
         self.foreseen = foreseen
         self.round = round
         self.coordinates = coordinates
@@ -96,11 +109,14 @@ class _Pass:
         self.known: dict[int, int] = {}
         self.issued: dict[int, int] = {}
 
-    def summary(self) -> Summary:
+    def run(self) -> None:
         for place, item in enumerate(self.round.items):
-            self.item(place, item)
+            if place not in self.without:
+                self.item(place, item)
         for key, mask in self.pending.items():  # whatever comes next there, in a later round, waits
             self.tails[key] |= mask
+
+    def summary(self) -> Summary:
         through = self.exits()
         count = self.coordinates.count
         entry = (1 << count) - 1

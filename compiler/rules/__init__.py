@@ -15,6 +15,7 @@ from plait.compiler.order import Order
 from plait.compiler.rules import (
     carried_shape,
     host_in_capture,
+    narrower_edge,
     never_comes_back,
     overlap,
     prev_not_kept,
@@ -44,7 +45,7 @@ MODULES = (*OF_ORDER, *OF_SIZES)
 """Rules that judge a round by itself."""
 ACROSS = (carried_shape, switch)
 """Rules that judge the routes of a round together, where each is right by itself."""
-NOTES = (unneeded_edge,)
+NOTES = (unneeded_edge, narrower_edge)
 """Rules that judge a sound pipeline as a whole, by the order of every variant and route."""
 
 
@@ -59,7 +60,10 @@ def notes(orders: list[Order], target: Target, written: bool) -> list[Diagnostic
     found += [note for module in looking for note in module.check(orders)]
     # A fork that nothing needs is to go: what runs beside it is no matter then.
     unneeded = {note.span for note in found if note.code == unneeded_edge.RULE.code}
-    return [note for note in found if note.code != "PL903" or note.span not in unneeded]
+    return [note for note in found if note.code not in _OF_NEEDED or note.span not in unneeded]
+
+
+_OF_NEEDED = ("PL903", narrower_edge.RULE.code)
 
 
 if TYPE_CHECKING:

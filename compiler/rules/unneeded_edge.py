@@ -16,7 +16,7 @@ from plait.compiler.rules import never_comes_back, switch
 from plait.compiler.rules.families import ordered
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
-from plait.dsl.diagnostic import Diagnostic
+from plait.dsl.diagnostic import Diagnostic, Edit, Fix
 from plait.dsl.span import Span
 
 RULE = Rule(
@@ -27,8 +27,9 @@ Without the edge every two accesses that meet keep their order, in every variant
 still comes back, and what a pool or the device holds at a time is no more. It orders work that could run
 side by side, and may cost a wait a round. Remove it, or, if it is there for something that no declaration
 shows, such as keeping the host from running ahead, say so: `# allow PL901: REASON` on its line or the one
-above. Edges inside a capture make up its structure and are never noted, nor are waits of the host where a
-phase is `raw`. In very large rounds some edges are not judged.""",
+above. `plait check --fix --waste` removes all that are noted. Edges inside a capture make up its structure
+and are never noted, nor are waits of the host where a phase is `raw`. In very large rounds some edges
+are not judged.""",
     bad="""\
 spec 1
 pipeline p {
@@ -131,7 +132,20 @@ def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:
         RULE.severity,
         facts=(("edge", text), ("cost", cost)),
         help=f"remove it, or say why it stands: `# allow {RULE.code}: REASON`",
+        fix=Fix(f"remove `{span.text}`", _removal(span)),
     )
+
+
+def _removal(span: Span) -> tuple[Edit, ...]:
+    """Without a statement, and without its line where that holds nothing else."""
+    text = span.source.text
+    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end) + 1
+    before, after = text[start : span.start].strip(), text[span.end : end].strip()
+    if not before and not after and end:
+        return (Edit(Span(span.source, start, end), ""),)
+    if before.endswith("{") and after.startswith("}"):
+        return ()  # braces hold something
+    return (Edit(span, ""),)
 
 
 def _edges(round: Round, span: Span) -> set[int]:

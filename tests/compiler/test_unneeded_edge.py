@@ -7,11 +7,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from drawing.rounds import elaborated, mended, round_texts
+from plait.compiler.compile import Asked
 from plait.compiler.conflicts import races
+from plait.compiler.fix import mended as fixed
 from plait.compiler.order import order
 from plait.compiler.round import Edge, Round
 from plait.compiler.rules import never_comes_back, unneeded_edge
 from plait.compiler.target import load_target
+from plait.dsl.span import Source
 
 TWO = """\
 spec 1
@@ -53,6 +56,18 @@ def test_an_edge_that_one_bucket_needs_is_needed(findings) -> None:
     text = text.replace("i64[4]\n", "i64[4] carried\n")
     assert findings(text) == []
     assert lines(findings(text.replace("[1, 2]", "[1]"))) == [10]
+
+
+def test_only_on_request_is_an_edge_taken_out() -> None:
+    """An unneeded edge goes with its line, once `--waste` says so; where a brace holds it alone, it stays."""
+    extra = "  join side into main\n  join side into host\n}"
+    source = Source("two.spec", TWO.replace("  join side into main\n}", extra))
+    assert fixed(source, Asked()).source is source
+    assert fixed(source, Asked(), waste=True).source.text == TWO
+    held = Source(
+        "two.spec", source.text.replace("join side into host", "when both { join side into host }")
+    )
+    assert fixed(held, Asked(), waste=True).source is held
 
 
 def test_of_two_that_do_the_same_the_later_is_noted(findings) -> None:

@@ -162,9 +162,9 @@ class Pair:
 # Drawing
 
 
-def safe_round(random: Random) -> Safe:
+def safe_round(random: Random, guarded: float = GUARDED) -> Safe:
     """Up to 7 phases on up to 3 streams and the host, some captured, every needed order written in."""
-    drawn = _drawn(random)
+    drawn = _drawn(random, guarded)
     while missing := next(unordered(drawn), None):
         drawn = _mended(drawn, missing, random)
     if random.random() < 0.4:
@@ -172,7 +172,15 @@ def safe_round(random: Random) -> Safe:
     return _brought_back(drawn)
 
 
-def _drawn(random: Random) -> Safe:
+def guarded_round(random: Random) -> Safe:
+    """A safe round with two routes, where that can be, and edges that nothing asked for."""
+    drawn = safe_round(random, guarded=1)
+    for _ in range(random.randrange(4)):
+        drawn = _with_one_more(drawn, random)
+    return _brought_back(drawn)
+
+
+def _drawn(random: Random, guarded: float) -> Safe:
     streams = STREAMS[1 : 1 + random.choice([2, 2, 3, 3])]
     buffers = tuple(
         Buffer(f"x{n}", random.choice([1, 1, 1, 2, 3]), random.random() < 0.15)
@@ -217,7 +225,7 @@ def _drawn(random: Random) -> Safe:
         below = range(lines.index(phase) + 1, len(lines) + 1)
         at = random.choice([n for n in below if _within(lines, n) is None])
         lines.insert(at, Edge(phase.name, random.choice(streams), awaits=True))
-    if random.random() < GUARDED:
+    if random.random() < guarded:
         lines = _with_a_guard(lines, random)
     return _without_dead_reads(Safe((*buffers, *tasks), tuple(lines)))
 

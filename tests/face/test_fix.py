@@ -236,10 +236,10 @@ def test_what_cannot_be_fixed_is_refused(here, eagle, capsys) -> None:
     """A file that is not there or was changed meanwhile; `--diff` alone, or torn by a format."""
     broken = Source("round.spec", without(eagle.text, (4,)))
     with pytest.raises(Refused, match="not for one that comes with Plait"):
-        fixed("examples/round.spec", broken, Asked(), only_show=False)
+        fixed("examples/round.spec", broken, Asked(), only_show=False, waste=False)
     (here / "round.spec").write_text(eagle.text)
     with pytest.raises(Refused, match="was changed while it was checked"):
-        fixed("round.spec", broken, Asked(), only_show=False)
+        fixed("round.spec", broken, Asked(), only_show=False, waste=False)
     assert (here / "round.spec").read_text() == eagle.text
     for arguments, message in (
         (("--diff", "round.spec"), "--diff shows what --fix would write: give both"),

@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --fix: show what it would write, and write nothing",
     )
+    parser.add_argument(
+        "--waste",
+        action="store_true",
+        help="with --fix: also remove or narrow edges that order more than data needs",
+    )
     add_spec_arguments(parser)
 
 
@@ -49,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.diff and not options.fix:
         raise Refused("--diff shows what --fix would write: give both")
+    if options.waste and not options.fix:
+        raise Refused("--waste says what --fix may remove: give both")
     if options.diff and options.format != "terminal":
         raise Refused(f"--diff writes a diff to stdout, which --format {options.format} would tear")
     findings: list[Finding] = []
@@ -86,7 +93,7 @@ def _check(options: argparse.Namespace, asked: str) -> tuple[list[Finding], list
         if options.fix:
             from plait.commands.fixing import fixed
 
-            source = fixed(path, given, wanted, options.diff)
+            source = fixed(path, given, wanted, options.diff, options.waste)
         judged = prove_all(source, wanted)
     except SpecError as error:
         found = [Finding(path, source, diagnostic) for diagnostic in error.diagnostics]
