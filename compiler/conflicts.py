@@ -193,8 +193,9 @@ def races(order: Order, most: int = MOST_RACES) -> list[Race]:
     """Every pair that meets without an order, the nearest rounds of it, by text; at most so many."""
     found: dict[tuple[int, int, int], Race] = {}
     _search(order, touches(order, range(order.rounds)), found, most)
+    forked = {capture for capture, _ in order.coordinates}
     for capture in order.round.captures:
-        if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
+        if capture.number in forked:  # one stream is in order
             _search(order, inner_touches(order, capture.number), found, most)
     # Where a buffer of the text is met too, the edge is missed for its sake.
     return sorted(
@@ -273,7 +274,7 @@ def touches(order: Order, rounds: Iterable[int]) -> Iterator[Touch]:
     round = order.round
     static = static_by_capture(round)
     left = left_by_graphs(round, static)
-    senders = _senders(round)
+    senders = round.senders
     for number in rounds:
         load, last = None, None
         written: set[int] = set()
@@ -344,23 +345,14 @@ def _overwrite(order: Order, load: Moment, end: Moment, last: Phase) -> Touch:
     return Touch(last, access, load.round, place, load.known, end, since=load.item, hidden=memory)
 
 
-def _senders(round: Round) -> list[str]:
-    """Of each stream its name, or, of an operation in flight, that of the stream it is launched on."""
-    names = [stream.name for stream in round.streams]
-    for edge in round.edges:
-        if edge.word == "launch":
-            names[edge.target] = round.stream_name(edge.source.number)
-    return names
-
-
 def inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
     round, last = order.round, order.rounds - 1
-    senders = _senders(round)
-    for place, item in enumerate(round.items):
-        if isinstance(item, Phase) and item.capture == capture:
-            own = order.at(last, place)
-            for access in item.accesses:
-                yield Touch(item, access, last, place, own.known, own, within=True)
-            if item.collective is not None and item.stream != HOST:
-                yield _exchange(round, item, own, own, senders[item.stream]).replace(within=True)
+    for place in round.inside.get(capture, ()):
+        item, own = round.items[place], order.at(last, place)
+        assert isinstance(item, Phase)
+        for access in item.accesses:
+            yield Touch(item, access, last, place, own.known, own, within=True)
+        if item.collective is not None and item.stream != HOST:
+            sender = round.senders[item.stream]
+            yield _exchange(round, item, own, own, sender).replace(within=True)

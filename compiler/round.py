@@ -322,6 +322,24 @@ class Round:
         return found
 
     @cached_property
+    def inside(self) -> dict[int, list[int]]:
+        """Of each capture that has any, the places of its phases."""
+        found: dict[int, list[int]] = {}
+        for place, item in enumerate(self.items):
+            if isinstance(item, Phase) and item.capture is not None:
+                found.setdefault(item.capture, []).append(place)
+        return found
+
+    @cached_property
+    def senders(self) -> list[str]:
+        """Of each stream its name, or, of an operation in flight, that of the stream it is launched on."""
+        names = [stream.name for stream in self.streams]
+        for edge in self.edges:
+            if edge.word == "launch":
+                names[edge.target] = self.stream_name(edge.source.number)
+        return names
+
+    @cached_property
     def meeting(self) -> tuple:
         """Its structure, regions, pools and collectives: two rounds that are equal in it race alike."""
         regions = tuple(tuple(access.region for access in phase.accesses) for phase in self.phases)
