@@ -51,6 +51,13 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def spent(call: Callable[[], object]) -> float:
+    """Seconds of the processor, which others on the machine do not lengthen."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
 def paired(
     name: str,
     ours: Callable[[], float],
