@@ -20,13 +20,28 @@ class Pair:
     spread: tuple[float, float]
     """Quartiles of those ratios."""
     turns: int
+    most: float | None = None
+    """What the ratio may be, where that is said."""
+    least: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ratio is what it is to be."""
+        return (self.least or 0) <= self.ratio <= (self.most or float("inf"))
 
     def __str__(self) -> str:
         low, high = self.spread
         return (
-            f"{self.name}: {self.ratio:.2f} x (quartiles {low:.2f} to {high:.2f}, {self.turns} turns; "
-            f"{self.ours:.3g} against {self.peer:.3g} {self.unit})"
+            f"{self.name}: {self.ratio:.2f} x{self._aim} (quartiles {low:.2f} to {high:.2f},"
+            f" {self.turns} turns; {self.ours:.3g} against {self.peer:.3g} {self.unit})"
         )
+
+    @property
+    def _aim(self) -> str:
+        words = "holds" if self.holds else "does NOT hold"
+        if self.most is not None:
+            return f", at most {self.most:g} {words}"
+        return "" if self.least is None else f", at least {self.least:g} {words}"
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -36,12 +51,21 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def spent(call: Callable[[], object]) -> float:
+    """Seconds of the processor, which others on the machine do not lengthen."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
 def paired(
     name: str,
     ours: Callable[[], float],
     peer: Callable[[], float],
     turns: int,
     unit: str = "s",
+    most: float | None = None,
+    least: float | None = None,
 ) -> Pair:
     """Each call measures one turn itself and returns the figure."""
     pairs = []
@@ -52,7 +76,7 @@ def paired(
         else:
             pairs.append((ours(), peer()))
     ratios = sorted(a / b for a, b in pairs)
-    quartiles = statistics.quantiles(ratios, n=4)
+    quartiles = statistics.quantiles(ratios, n=4) if turns > 1 else ratios * 3
     return Pair(
         name,
         unit,
@@ -61,4 +85,6 @@ def paired(
         quartiles[1],
         (quartiles[0], quartiles[2]),
         turns,
+        most,
+        least,
     )

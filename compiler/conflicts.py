@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from plait.compiler.clock import Clock
 from plait.compiler.hidden import Hidden, communicator, left_by_graphs, memory_of
 from plait.compiler.order import Moment, Order
 from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
@@ -34,7 +35,7 @@ class Touch(Record):
     access: Access
     round: int
     item: int
-    begin: tuple[int, ...]
+    begin: Clock
     """What is surely over when the interval begins, by coordinate."""
     end: Moment
     from_issue: bool = False
@@ -192,8 +193,9 @@ def races(order: Order, most: int = MOST_RACES) -> list[Race]:
     """Every pair that meets without an order, the nearest rounds of it, by text; at most so many."""
     found: dict[tuple[int, int, int], Race] = {}
     _search(order, touches(order, range(order.rounds)), found, most)
+    forked = {capture for capture, _ in order.coordinates}
     for capture in order.round.captures:
-        if any(of == capture.number for of, _ in order.coordinates):  # one stream is in order
+        if capture.number in forked:  # one stream is in order
             _search(order, inner_touches(order, capture.number), found, most)
     # Where a buffer of the text is met too, the edge is missed for its sake.
     return sorted(
@@ -209,30 +211,56 @@ def _search(
     most: int,
 ) -> None:
     """Adds every pair of the touches, given in issue order, that meets without an order."""
-    behind: dict[tuple[int, int, bool], list[Touch]] = {}
-    coordinates = range(len(order.coordinates))
+    behind: dict[int, _Behind] = {}
     for _, group in groupby(given, _replay):
         # What one replay, or one phase, does to itself is another matter: only then does it count.
         own = list(group)
         for touch in own:
-            number, begin = touch.access.buffer, touch.begin
-            for coordinate in coordinates:
-                for loads in (False, True):
-                    earlier_ones = behind.get((number, coordinate, loads))
-                    if earlier_ones is None:
-                        continue
-                    # Each list ends things in order: the first one known to be over ends the search.
-                    for earlier in reversed(earlier_ones):
-                        if earlier.end.index <= begin[coordinate]:
-                            break
-                        if earlier.meets(touch, order.round) and not touch.before(earlier):
-                            key = (earlier.item, touch.item, number)
-                            found.setdefault(key, Race(earlier, touch))
-                            if len(found) >= most:
-                                return
+            number = touch.access.buffer
+            for earlier in behind[number].running(touch) if number in behind else ():
+                if earlier.meets(touch, order.round) and not touch.before(earlier):
+                    key = (earlier.item, touch.item, number)
+                    found.setdefault(key, Race(earlier, touch))
+                    if len(found) >= most:
+                        return
         for touch in own:
-            key = (touch.access.buffer, touch.end.coordinate, touch.loads)
-            behind.setdefault(key, []).append(touch)
+            behind.setdefault(touch.access.buffer, _Behind()).add(touch)
+
+
+class _Behind:
+    """What has touched one buffer so far."""
+
+    def __init__(self) -> None:
+        self.all: dict[tuple[int, bool], list[Touch]] = {}
+        """By the queue it ends on, and whether that is a load: each list ends things in order."""
+        self.since: dict[tuple[int, bool], list[Touch]] = {}
+        """The same of what is not known to be over when the turn began."""
+        self.turn: Touch | None = None
+        """A touch that came after all others: whoever comes after it need not look at them."""
+        self.next: Touch | None = None
+
+    def running(self, touch: Touch) -> Iterator[Touch]:
+        """All that may not have ended when a touch begins."""
+        begin, turn = touch.begin, self.turn
+        after = turn is not None and turn.end.index <= begin[turn.end.coordinate]
+        candidates = self.since if after else self.all
+        alone = after or turn is None
+        for key in sorted(candidates):
+            over = begin[key[0]]
+            for earlier in reversed(candidates[key]):
+                if earlier.end.index <= over:
+                    break
+                alone = False
+                yield earlier
+        if alone:
+            self.next = touch
+
+    def add(self, touch: Touch) -> None:
+        if self.next is not None:
+            self.turn, self.next, self.since = self.next, None, {}
+        key = touch.end.coordinate, touch.loads
+        self.all.setdefault(key, []).append(touch)
+        self.since.setdefault(key, []).append(touch)
 
 
 def _replay(touch: Touch) -> tuple[int, int | None, int]:
@@ -318,10 +346,10 @@ def _overwrite(order: Order, load: Moment, end: Moment, last: Phase) -> Touch:
 def inner_touches(order: Order, capture: int) -> Iterator[Touch]:
     """Every access of one replay, as its phases see each other."""
     round, last = order.round, order.rounds - 1
-    for place, item in enumerate(round.items):
-        if isinstance(item, Phase) and item.capture == capture:
-            own = order.at(last, place)
-            for access in item.accesses:
-                yield Touch(item, access, last, place, own.known, own, within=True)
-            if item.collective is not None and item.stream != HOST:
-                yield _exchange(round, item, own, own, item.stream).replace(within=True)
+    for place in round.inside.get(capture, ()):
+        item, own = round.items[place], order.at(last, place)
+        assert isinstance(item, Phase)
+        for access in item.accesses:
+            yield Touch(item, access, last, place, own.known, own, within=True)
+        if item.collective is not None and item.stream != HOST:
+            yield _exchange(round, item, own, own, item.stream).replace(within=True)

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from plait.compiler.clock import Clock, earliest
 from plait.compiler.conflicts import Touch, touches
 from plait.compiler.order import Moment, Order
 from plait.compiler.summary import Summary
-
-Clock = tuple[int, ...]
 
 
 class Interval:
@@ -28,8 +27,7 @@ class Interval:
         self.end = {end.coordinate: end.index}
 
     def add(self, begin: Clock, end: Moment) -> None:
-        if begin is not self.begin:
-            self.begin = tuple(map(min, self.begin, begin))
+        self.begin = earliest(self.begin, begin)
         self.end[end.coordinate] = max(self.end.get(end.coordinate, 0), end.index)
 
     def before(self, other: Interval) -> bool:

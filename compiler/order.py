@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from plait.compiler.clock import Clock, advanced, latest, zero
 from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
@@ -38,14 +39,19 @@ class Moment(Record):
     coordinate: int
     index: int
     """Its place among everything that ends on this coordinate, over all rounds, from 1."""
-    known: tuple[int, ...]
+    known: Clock
     """For each coordinate, the index of the newest moment over when this begins."""
-    issued: tuple[int, ...]
+    issued: Clock
     """The same for the moment the host issued it."""
 
     def after(self, other: Moment) -> bool:
         """Whether the other is surely over when this begins."""
         return self.known[other.coordinate] >= other.index
+
+    @property
+    def ended(self) -> Clock:
+        """What is known to whoever waits for its end."""
+        return advanced(self.known, self.coordinate, self.index)
 
 
 class Wait(Record):
@@ -179,7 +185,7 @@ class Builder:
             if capture is not None:
                 self.side_streams.setdefault(capture, []).append(number)
         width = len(self.coordinates)
-        self.tails: list[tuple[int, ...]] = [(0,) * width for _ in range(width)]
+        self.tails: list[Clock] = [zero(width)] * width
         """What is known on each coordinate after its newest moment, that one included."""
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
         self.pending: list[list[Asked]] = [[] for _ in range(width)]
@@ -271,11 +277,9 @@ class Builder:
         moment = Moment(number, place, coordinate, index, known, issued)
         self.moments[number][place] = moment
         self.queues[coordinate].append(moment)
-        self.tails[coordinate] = (*known[:coordinate], index, *known[coordinate + 1 :])
+        self.tails[coordinate] = advanced(known, coordinate, index)
 
-    def take_pending(
-        self, number: int, place: int, coordinate: int, known: tuple[int, ...]
-    ) -> tuple[int, ...]:
+    def take_pending(self, number: int, place: int, coordinate: int, known: Clock) -> Clock:
         """Joins in what the waiting edges bring, newest source first, which keeps the fewest."""
         pending = self.pending[coordinate]
         if not pending:
@@ -288,9 +292,7 @@ class Builder:
                 continue
             needed = known[source.coordinate] < source.index
             if needed:
-                after = list(source.known)
-                after[source.coordinate] = source.index
-                known = latest(known, tuple(after))
+                known = latest(known, source.ended)
             if self.settled:
                 back = number - source.round
                 if needed:
@@ -316,7 +318,3 @@ def _coordinates(round: Round) -> list[tuple[int | None, int]]:
                 if stream not in (origin, HOST):
                     found[item.capture, stream] = None
     return list(found)
-
-
-def latest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return a if a is b else tuple(map(max, a, b))

@@ -330,6 +330,15 @@ class Round:
         return found
 
     @cached_property
+    def inside(self) -> dict[int, list[int]]:
+        """Of each capture that has any, the places of its phases."""
+        found: dict[int, list[int]] = {}
+        for place, item in enumerate(self.items):
+            if isinstance(item, Phase) and item.capture is not None:
+                found.setdefault(item.capture, []).append(place)
+        return found
+
+    @cached_property
     def meeting(self) -> tuple:
         """Its structure, regions, pools and collectives: two rounds that are equal in it race alike."""
         regions = tuple(tuple(access.region for access in phase.accesses) for phase in self.phases)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from plait.compiler.clock import Clock, latest
 from plait.compiler.conflicts import Race, Touch, inner_touches, races, touches
-from plait.compiler.order import Builder, Dropped, Moment, Order, Wait, latest, order
+from plait.compiler.order import Builder, Dropped, Moment, Order, Wait, order
 from plait.compiler.round import HOST, Close, Edge, Open, Round
 from plait.compiler.rules import never_comes_back
 from plait.dsl.record import Record
@@ -151,9 +152,7 @@ class _Least(Builder):
             entry = (touch.replace(round=number), made)
             self.behind.setdefault(key, {}).setdefault(coordinate, []).append(entry)
 
-    def take_pending(
-        self, number: int, place: int, coordinate: int, known: tuple[int, ...]
-    ) -> tuple[int, ...]:
+    def take_pending(self, number: int, place: int, coordinate: int, known: Clock) -> Clock:
         begins = [one for one in self.begins.get(place, ()) if not one.from_issue]
         if self.with_edges:
             known = super().take_pending(number, place, coordinate, known)
@@ -168,23 +167,19 @@ class _Least(Builder):
 
     def take(
         self,
-        known: tuple[int, ...],
+        known: Clock,
         source: Moment,
         place: int,
         number: int,
         pair: Pair | None,
         blocks: bool,
-    ) -> tuple[int, ...]:
+    ) -> Clock:
         if self.settled:
             back = number - source.round
             self.needed.append(Needed(source.item, place, back, blocks, pair))
-        after = list(source.known)
-        after[source.coordinate] = source.index
-        return latest(known, tuple(after))
+        return latest(known, source.ended)
 
-    def wanted(
-        self, number: int, begins: list[Touch], known: tuple[int, ...]
-    ) -> list[tuple[Moment, Pair]]:
+    def wanted(self, number: int, begins: list[Touch], known: Clock) -> list[tuple[Moment, Pair]]:
         """Of every queue the newest access that each of these meets and that is not known to be over."""
         found = []
         for touch in (one.replace(round=number) for one in begins):

@@ -7,6 +7,7 @@ rest is written once. `benchmarks/compile_cold.py` measures what it is for.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Self, dataclass_transform
 
 
@@ -42,6 +43,8 @@ class _Made(type):
             if value is not _Made and fields[field]:
                 defaults[field] = value
         body |= {"__slots__": own, "_fields": fields, "_kinds": kinds, "_defaults": defaults}
+        compared = [field for field, counts in fields.items() if counts]
+        body["_compared"] = attrgetter(*(compared or ["__class__"]))
         if fields:
             taken = ", ".join(f"{f}=_d[{f!r}]" if f in defaults else f for f in fields)
             lines = "".join(f"    _set(self, {f!r}, {f})\n" for f in fields)
@@ -64,9 +67,8 @@ class Record(metaclass=_Made):
         """The fields that have no default."""
         return [field for field in cls._fields if field not in cls._defaults]  # type: ignore[attr-defined]
 
-    def _values(self) -> tuple[object, ...]:
-        fields: dict[str, bool] = self._fields  # type: ignore[attr-defined]
-        return tuple(getattr(self, field) for field, compared in fields.items() if compared)
+    def _values(self) -> object:
+        return self._compared(self)  # type: ignore[attr-defined]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__}.{name} is never changed: see `replace`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from plait.compiler.order import Moment, Order
 from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
@@ -86,18 +87,30 @@ def _forks(round: Round) -> list[tuple[Edge, list[int]]]:
 def _beside(found: Order, place: int) -> bool:
     """Whether some step of another device queue has no order with that one, in some round."""
     graph = _graph(found.round, place)
+    among = _queues(found, graph)
     for moments in found.moments:
         own = moments[place]
-        for coordinate, queue in enumerate(found.queues):
+        for coordinate in among:
             if coordinate in (HOST, own.coordinate):
                 continue
+            queue = found.queues[coordinate]
             first = own.known[coordinate]  # those before are over when it begins
-            last = _first_after(queue, own)
-            if graph is None and first < last:
+            if first == len(queue) or queue[first].after(own):
+                continue
+            if graph is None:
                 return True
+            last = _first_after(queue, own)
             if any(_graph(found.round, one.item) == graph for one in queue[first:last]):
                 return True
     return False
+
+
+def _queues(found: Order, graph: int | None) -> Iterable[int]:
+    """Those that something runs on beside a step of a graph, or beside one of none."""
+    if graph is None:
+        return range(len(found.queues))
+    places = found.round.inside[graph]
+    return sorted({found.at(0, place).coordinate for place in places})
 
 
 def _first_after(queue: list[Moment], own: Moment) -> int:

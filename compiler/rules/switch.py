@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from plait.compiler.conflicts import Touch, regions_meet, touches, vouched
 from plait.compiler.order import Order
@@ -141,8 +143,11 @@ def _races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch
             turns = 1 if one.hidden else first.round.buffers[one.access.buffer].copies
             for left_known, earlier in ours:
                 level = levels.setdefault(left_known, {left_known: ()})
+                always = reduce(and_, level)
                 for last in parts:
                     for known, later in last.begins.get(name, ()):
+                        if known & always:  # whatever way is taken
+                            continue
                         way = next((w for left, w in level.items() if not known & left), None)
                         if way is not None and _meet(first.round, earlier, later, distance, turns):
                             yield name, earlier, later, last, way
