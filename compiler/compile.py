@@ -14,6 +14,7 @@ from plait.compiler.arena import laid_out
 from plait.compiler.check import check
 from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
+from plait.compiler.one_order import in_one_order
 from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.rules import meanings, notes
@@ -170,7 +171,7 @@ def lowered(proven: Proven, asked: Asked) -> Schedule:
 
     target = proven.target
     schedule = lower(
-        proven.orders,
+        in_one_order(proven.orders, target),
         variant=asked.variant,
         compiler=__version__,
         sources=proven.sources,
