@@ -14,7 +14,6 @@ from plait.compiler.arena import laid_out
 from plait.compiler.check import check
 from plait.compiler.elaborate import MOST_PHASES, elaborate
 from plait.compiler.lower import lower
-from plait.compiler.one_order import in_one_order
 from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.rules import meanings, notes
@@ -170,8 +169,13 @@ def lowered(proven: Proven, asked: Asked) -> Schedule:
     from plait import __version__
 
     target = proven.target
+    orders = proven.orders
+    if target.exchange is not None:
+        from plait.compiler.one_order import in_one_order
+
+        orders = in_one_order(orders, target)
     schedule = lower(
-        in_one_order(proven.orders, target),
+        orders,
         variant=asked.variant,
         compiler=__version__,
         sources=proven.sources,
