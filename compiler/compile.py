@@ -169,8 +169,13 @@ def lowered(proven: Proven, asked: Asked) -> Schedule:
     from plait import __version__
 
     target = proven.target
+    orders = proven.orders
+    if target.exchange is not None:
+        from plait.compiler.one_order import in_one_order
+
+        orders = in_one_order(orders, target)
     schedule = lower(
-        proven.orders,
+        orders,
         variant=asked.variant,
         compiler=__version__,
         sources=proven.sources,
