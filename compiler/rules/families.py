@@ -99,6 +99,7 @@ FAMILIES = (
     Family(
         lambda round: any("raw" in phase.attributes for phase in round.phases),
         each=("raw_not_drained",),
+        across=("raw_of_routes",),
     ),
     Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late")),
     Family(lambda round: any(phase.launched for phase in round.phases), each=("before_await",)),

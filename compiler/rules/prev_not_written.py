@@ -15,8 +15,8 @@ RULE = Rule(
     why="""\
 Rounds take turns at the copies of a buffer, whether they write it or not. After a round of a route that
 leaves it out, or a part of it, `prev` finds what the copy held before: a value of some older round, or of
-none. Nothing waits for the wrong thing, so no edge helps. Write it on every route, or let a `carried`
-buffer without `copies` keep its value until it is written again.""",
+none. Nothing waits for the wrong thing, so no edge helps. Write it on every route, or say `carried` if
+each copy is meant to keep what it has until it is written again.""",
     bad="""\
 spec 1
 pipeline p {
@@ -64,7 +64,7 @@ def check(orders: list[Order], target: Target) -> list[Diagnostic]:
         for phase in round.phases:
             for access in phase.accesses:
                 key = (access.span, phase.base)
-                if not access.rounds_back or key in found or _lives_on(round, access):
+                if not access.rounds_back or key in found or round.buffers[access.buffer].carried:
                     continue
                 for other in rounds:
                     if (part := _missing(round, access, other)) is not None:
@@ -77,11 +77,6 @@ def _said(round: Round) -> tuple:
     """What decides it: two rounds that are equal in this leave the same."""
     regions = tuple(tuple(access.region for access in phase.accesses) for phase in round.phases)
     return round.structure, regions, tuple(buffer.shape for buffer in round.buffers)
-
-
-def _lives_on(round: Round, access: Access) -> bool:
-    buffer = round.buffers[access.buffer]
-    return buffer.carried and buffer.copies == 1
 
 
 def _missing(round: Round, access: Access, other: Round) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -76,15 +76,11 @@ class _Part:
 
 def check(orders: list[Order]) -> list[Diagnostic]:
     """Compares every route with every other: what one leaves known is carried through those between."""
-    different = list({order.round.meeting: order for order in orders}.values())
-    if len(different) < 2:
-        return []
-    coordinates = coordinates_of(order.round for order in different)
-    parts = [_part(order, summary(order.round, coordinates)) for order in different]
+    parts = parts_of(orders)
     where = homes(part.round for part in parts)
     found: dict[tuple, Diagnostic] = {}
     for first in parts:
-        for name, earlier, later, last, way in _races(first, parts):
+        for name, earlier, later, last, way in races(first, parts):
             key = (earlier.access.span, later.access.span, name)
             if key not in found and len(found) < MOST:
                 found[key] = _diagnostic(first, earlier, last, later, way, name, where)
@@ -104,16 +100,30 @@ def homes(rounds: Iterable[Round]) -> dict[str, dict[str, Span]]:
     return found
 
 
-def _part(order: Order, found: Summary) -> _Part:
+def _by_issue(touch: Touch) -> bool:
+    return touch.from_issue
+
+
+def parts_of(orders: list[Order], at_issue: Callable[[Touch], bool] = _by_issue) -> list[_Part]:
+    """The routes that meet differently, if any do. `at_issue`: what begins as it is issued."""
+    different = list({order.round.meeting: order for order in orders}.values())
+    if len(different) < 2:
+        return []
+    coordinates = coordinates_of(order.round for order in different)
+    return [_part(order, summary(order.round, coordinates), at_issue) for order in different]
+
+
+def _part(order: Order, found: Summary, at_issue: Callable[[Touch], bool]) -> _Part:
     ends: dict[tuple, Touch] = {}
     begins: dict[tuple, Touch] = {}
     for touch in touches(order, [order.rounds - 1]):
         access = touch.access
         name = _name(order.round, touch)
         what = (access.writes, access.region, access.rounds_back, touch.queue)
-        known = found.issued if touch.from_issue else found.knows
-        ends.setdefault((name, found.left[touch.end.item], what), touch)
-        begins.setdefault((name, known[touch.since], what), touch)
+        early = at_issue(touch)
+        known = found.issued if early else found.knows
+        ends.setdefault((name, found.left[touch.end.item], (what, early)), touch)
+        begins.setdefault((name, known[touch.since], (what, early)), touch)
     return _Part(order.round, found, _by_name(ends), _by_name(begins))
 
 
@@ -132,7 +142,7 @@ _Way = tuple[_Part, ...]
 """The routes between the two."""
 
 
-def _races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch, _Part, _Way]]:
+def races(first: _Part, parts: list[_Part]) -> Iterator[tuple[str, Touch, Touch, _Part, _Way]]:
     """Every race that begins in a round of that route, the nearest rounds first."""
     copies = max(buffer.copies for part in parts for buffer in part.round.buffers)
     backs = [t.access.rounds_back for part in parts for ts in part.ends.values() for _, t in ts]
