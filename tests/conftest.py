@@ -81,7 +81,7 @@ def findings() -> Callable[..., list[Diagnostic]]:
     A `small` round is one made to show something else: nothing of it has to run beside its forks.
     """
 
-    def check(text: str | Source, small: bool = True, **asked) -> list[Diagnostic]:
+    def check(text: str | Source, small: bool = False, **asked) -> list[Diagnostic]:
         source = text if isinstance(text, Source) else Source("test.spec", text)
         try:
             judged = prove_all(source, Asked(**asked))
@@ -130,6 +130,6 @@ def found_in_example(findings) -> Callable[[Rule, int], list[Diagnostic]]:
         except SpecError as error:
             return error.diagnostics
         asked = {"target": rule.target, "limits": rule.limits, "recipe": recipe}
-        return findings((rule.bad, rule.mended)[number], small=False, **asked)
+        return findings((rule.bad, rule.mended)[number], **asked)
 
     return found

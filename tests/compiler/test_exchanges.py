@@ -78,7 +78,7 @@ def test_within_a_graph_the_order_is_the_graphs_own(findings) -> None:
 def test_an_edge_that_only_the_communicator_needs_is_needed(findings) -> None:
     """The two have no buffer in common, and no note says that the edge could go."""
     text = TWO + SUM_X + "  fork side from sum_x\n" + SUM_Y + "  join side into main\n"
-    assert findings(around(text)) == []
+    assert findings(around(text), small=True) == []
 
 
 def test_routes_share_the_communicator(findings) -> None:

@@ -45,18 +45,18 @@ def test_the_mend_names_a_point_that_stays(findings) -> None:
     graph = f"  capture last on main rows 4 {{\n  {last.replace('last', 'inner')}  }}\n"
     for after in (last, graph):
         text = ROUND.format(**BY_BUCKET, lines=LOOK + after + "  join prev look into host\n" + TAKE)
-        (found,) = findings(text)
+        (found,) = findings(text, small=True)
         assert found.fix.title == "name `prev last` in place of `prev look`"
         (edit,) = found.fix.edits
         assert edit.span.text == "prev look" and edit.text == "prev last"
-        assert findings(text.replace("prev look", "prev last")) == []
+        assert findings(text.replace("prev look", "prev last"), small=True) == []
 
 
 def test_a_point_on_two_streams_is_no_fault_where_another_edge_does(findings) -> None:
     """Nothing is without an order, so nothing is refused."""
     allow = "  # allow PL901: the host may not run ahead"
     text = ROUND.format(**BY_BUCKET, lines=LOOK + "  join prev look into host" + allow)
-    assert findings(text) == []
+    assert findings(text, small=True) == []
 
 
 def test_no_edge_is_offered_that_would_move_with_the_route(findings) -> None:

@@ -87,7 +87,7 @@ phase last on main { reads y  writes z }"""
 
 def beside(findings, lines: str) -> list[str]:
     body = "\n".join(f"  {line}" for line in lines.splitlines())
-    found = findings(BESIDE.format(lines=body), small=False)
+    found = findings(BESIDE.format(lines=body))
     assert {one.code for one in found} <= {"PL903"}, found
     return [one.message for one in found]
 

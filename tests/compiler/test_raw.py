@@ -21,7 +21,7 @@ pipeline p {
 
 def test_neither_its_stream_nor_a_join_holds_a_raw_launch_back(findings) -> None:
     """Said once over the buckets, with the newest work of each queue, and the mend is right."""
-    (found,) = findings(TWO, target="ascend910c")
+    (found,) = findings(TWO, target="ascend910c", small=True)
     assert found.code == "PL407"
     assert found.message == (
         "`third` goes around the queue of ascend910c, and may overtake `first`, `second`"
@@ -32,13 +32,13 @@ def test_neither_its_stream_nor_a_join_holds_a_raw_launch_back(findings) -> None
     mended = TWO.replace(
         "  phase third", "  join first into host\n  join second into host\n  phase third"
     )
-    (note,) = findings(mended, target="ascend910c")
+    (note,) = findings(mended, target="ascend910c", small=True)
     assert note.message == "no data needs `join side into main`"
 
 
 def test_without_a_queue_a_stream_is_order_enough(findings) -> None:
     """The same text is right where launches go straight to their stream."""
-    assert findings(TWO, target="cuda") == []
+    assert findings(TWO, target="cuda", small=True) == []
 
 
 def test_raw_launches_of_one_stream_keep_their_order(findings) -> None:

@@ -103,7 +103,7 @@ pipeline p {
 
 def test_a_point_of_another_route_is_waited_for(compiled, findings) -> None:
     """On the route without it too: its newest record may be of a round that had it."""
-    assert findings(ELSEWHERE) == []
+    assert findings(ELSEWHERE, small=True) == []
     schedule = compiled(ELSEWHERE)
     shown = [
         [(one.op, one.of, one.rounds_back) for one in program] for program in schedule.programs
@@ -112,7 +112,7 @@ def test_a_point_of_another_route_is_waited_for(compiled, findings) -> None:
     assert schedule.events[add].depth == 2
     assert all(("wait", add, 1) in program for program in shown)
     assert all(("record", add, 0) in program for program in shown)
-    without = findings(ELSEWHERE.replace("  fork side from prev add\n", ""))
+    without = findings(ELSEWHERE.replace("  fork side from prev add\n", ""), small=True)
     assert {d.code for d in without} == {"PL201"}
 
 

@@ -79,4 +79,4 @@ pipeline p {
 }
 variant split of p { set apart = true }
 """
-    assert findings(text) == []
+    assert findings(text, small=True) == []

@@ -44,8 +44,8 @@ def lines(found) -> list[int]:
 
 def test_an_edge_that_one_variant_needs_is_needed(findings) -> None:
     """`one` alone would do without the fork; the file as a whole would not."""
-    assert findings(TWO) == []
-    found = findings(TWO, variant="one")
+    assert findings(TWO, small=True) == []
+    found = findings(TWO, variant="one", small=True)
     assert [(d.code, d.severity) for d in found] == [("PL901", "note")]
     assert dict(found[0].facts) == {"edge": "fork side from make", "cost": "1 wait a round"}
 
@@ -54,8 +54,8 @@ def test_an_edge_that_one_bucket_needs_is_needed(findings) -> None:
     """Regions that meet at the larger bucket only."""
     text = TWO.replace("when both { reads x }", "reads x[n - 1]").replace("writes x", "writes x[1]")
     text = text.replace("i64[4]\n", "i64[4] carried\n")
-    assert findings(text) == []
-    assert lines(findings(text.replace("[1, 2]", "[1]"))) == [10]
+    assert findings(text, small=True) == []
+    assert lines(findings(text.replace("[1, 2]", "[1]"), small=True)) == [10]
 
 
 def test_only_on_request_is_an_edge_taken_out() -> None:
@@ -130,8 +130,8 @@ pipeline p {
   join side into main
 }
 """
-    assert findings(text) == []
-    assert lines(findings(text.replace("reads x[i]  updates y", "updates y"))) == [10]
+    assert findings(text, small=True) == []
+    assert lines(findings(text.replace("reads x[i]  updates y", "updates y"), small=True)) == [10]
 
 
 def test_the_structure_of_a_capture_is_no_waste(proven) -> None:
@@ -206,7 +206,7 @@ def test_very_large_rounds_are_judged_in_part(findings, monkeypatch) -> None:
     """Past the bound edges are left unjudged, the earlier ones in the text."""
     twice = TWO.replace("  fork side from make\n", "  fork side from make\n" * 2)
     monkeypatch.setattr(unneeded_edge, "MOST_ITEMS", 10)
-    assert findings(twice) == []
+    assert findings(twice, small=True) == []
 
 
 @given(round_texts())

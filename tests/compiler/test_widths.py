@@ -22,7 +22,7 @@ def codes(findings):
     """The codes that are found, and the lines they are found on."""
 
     def found(text: str) -> list[tuple[str, str]]:
-        return [(one.code, one.span.text) for one in findings(text)]
+        return [(one.code, one.span.text) for one in findings(text, small=True)]
 
     return found
 

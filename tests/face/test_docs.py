@@ -62,7 +62,7 @@ def test_every_example_in_the_language_page_is_sound(root: Path, findings) -> No
     blocks = spec_blocks(read(root, "docs/language.md"))
     assert len(blocks) >= 7
     for block in blocks:
-        assert findings(block, small=False) == [], block
+        assert findings(block) == [], block
 
 
 def test_every_statement_has_a_section(root: Path) -> None:

@@ -178,7 +178,7 @@ def test_an_edge_from_what_one_variant_has_stands_under_its_condition(findings) 
         "call maker() as making", "when extra { phase make on main { updates x } }"
     )
     found = mended(Source("p.spec", text), Asked())
-    assert findings(found.source) == []
+    assert findings(found.source, small=True) == []
     assert "  when extra { fork side from make }\n  phase look" in found.source.text
 
 
