@@ -66,14 +66,19 @@ def attached(findings: list[Diagnostic]) -> list[Diagnostic]:
             if f.code in _RACES and place not in taken and _follows(f, cause)
         ]
         taken |= {place for place, _ in races}
-        # What a fix of the cause mends needs none of its own.
-        fixed = cause.fix is not None
+        # What a fix of the cause mends needs none of its own; of a branch, the races know the place.
+        fixed = cause.fix is not None and cause.code != never_comes_back.RULE.code
         following[id(cause)] = tuple(f.replace(fix=None) if fixed else f for _, f in races)
     return [
-        one.replace(because=following[id(one)]) if id(one) in following else one
+        _with_following(one, following[id(one)]) if id(one) in following else one
         for place, one in enumerate(findings)
         if place not in taken
     ]
+
+
+def _with_following(cause: Diagnostic, races: tuple[Diagnostic, ...]) -> Diagnostic:
+    late = cause.code == never_comes_back.RULE.code and races
+    return cause.replace(because=races, fix=None if late else cause.fix)
 
 
 _CAUSES = (never_comes_back.RULE.code, "PL404", "PL406")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from plait.compiler.block import end_of_block
 from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
 from plait.compiler.round import HOST, Edge, Item, Phase, Round, Source
@@ -126,16 +127,10 @@ def _named(items: tuple[Item, ...], stream: int, edge: Span) -> list[str]:
 
 
 def _seen(statement: Span, edge: Span) -> bool:
-    """Whether no block ends between the two."""
+    """Whether the block of the statement holds the edge."""
     if statement.source is not edge.source or statement.end > edge.start:
         return False
-    depth = 0
-    for line in edge.source.text[statement.end : edge.start].splitlines():
-        for letter in line.partition("#")[0]:
-            depth += (letter == "{") - (letter == "}")
-            if depth < 0:
-                return False
-    return True
+    return edge.end <= end_of_block(edge.source, statement.end)
 
 
 def _narrowed(round: Round, span: Span, name: str) -> Order:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from plait.compiler.block import end_of_block
 from plait.compiler.order import Order
 from plait.compiler.round import HOST, Edge, Phase, Round
 from plait.compiler.rules.rule import Rule
-from plait.dsl.diagnostic import Diagnostic
+from plait.dsl.diagnostic import Diagnostic, Edit, Fix
+from plait.dsl.span import Span
 
 RULE = Rule(
     code="PL401",
@@ -121,4 +123,27 @@ def _diagnostic(round: Round, branch: tuple[int | None, int], fork: Edge, last: 
         fork.span,
         facts=(("stream", name), ("last phase", last)),
         help=help,
+        fix=_join(round, fork),
     )
+
+
+def _join(round: Round, fork: Edge) -> Fix | None:
+    """The branch joined where the block of its fork ends, into the stream that it is forked from."""
+    _, branch, _, source = fork.span.text.split(maxsplit=3)
+    origin = round.stream_name(round.origin(fork.source))
+    if fork.source.kind == "stream":
+        origin = source
+    elif branch != round.stream_name(fork.target) or origin == round.stream_name(HOST):
+        return None  # a module knows its streams by names of its own
+    text = f"join {branch} into {origin}"
+    spec, end = fork.span.source, end_of_block(fork.span.source, fork.span.end)
+    line, column = spec.place(end)
+    indent, (first, _) = spec.line(line)[: column - 1], spec.place(fork.span.start)
+    if indent.strip() or first == line:
+        return Fix(
+            f"at the end of the block, write: {text}", (Edit(Span(spec, end, end), f" {text} "),)
+        )
+    start = end - len(indent)
+    above = spec.line(first)
+    new = f"{above[: len(above) - len(above.lstrip())]}{text}\n"
+    return Fix(f"before line {line}, write: {text}", (Edit(Span(spec, start, start), new),))

@@ -23,7 +23,11 @@ INLINED = re.compile(r"^use (\w+)$", re.M)
 SIDE = {"side", "on_kv", "on_q", "on_iq", "on_iw", "iq", "iw", "kv", "shared"}
 """Streams that a capture forks: each must be, whatever it does there."""
 SPARED = {"offload": 2, "l_offload": 2, "eagle_full": 1}
-"""Waits that a text spares as it orders more than data needs: one wait of a stream serves several needs."""
+"""Waits that a text spares as it orders more than data needs: one wait of a stream serves several needs.
+
+In `eagle_full` the join of the planning of verify stands one copy above where it must: that one wait also
+orders the copy after `alloc`, which otherwise takes a wait of its own.
+"""
 WITHOUT_PIPELINE = {"c_layer"}
 REFUSED = {"b_extend_planning": "racy"}
 

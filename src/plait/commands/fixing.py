@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from plait.dsl.span import Source
 
 
-def fixed(path: str, source: Source, asked: Asked, only_show: bool, waste: bool) -> Source:
+def fixed(path: str, source: Source, asked: Asked, only_show: bool, waste: bool = False) -> Source:
     """The source as it is, or would be, with its findings' fixes made. Raises Refused, OSError."""
     from plait.compiler.fix import mended
     from plait.dsl.render.printable import printable
