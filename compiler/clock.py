@@ -46,9 +46,9 @@ def latest(a: Clock, b: Clock) -> Clock:
     """What either knows."""
     if a is b:
         return a
-    if isinstance(a, tuple):
+    if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(max, a, b))
-    assert isinstance(b, Wide)
+    assert isinstance(a, Wide) and isinstance(b, Wide)
     return Wide(tuple(map(_later, a.parts, b.parts)))
 
 
@@ -56,9 +56,9 @@ def earliest(a: Clock, b: Clock) -> Clock:
     """What both know."""
     if a is b:
         return a
-    if isinstance(a, tuple):
+    if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(min, a, b))
-    assert isinstance(b, Wide)
+    assert isinstance(a, Wide) and isinstance(b, Wide)
     parts = zip(a.parts, b.parts, strict=True)
     return Wide(tuple(one if one is other else tuple(map(min, one, other)) for one, other in parts))
 
