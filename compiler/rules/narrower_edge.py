@@ -15,7 +15,9 @@ from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
 from plait.compiler.round import HOST, Edge, Item, Phase, Round, Source
 from plait.compiler.rules import never_comes_back, switch
+from plait.compiler.rules.families import ordered
 from plait.compiler.rules.rule import Rule
+from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix
 from plait.dsl.span import Span
 
@@ -63,7 +65,7 @@ pipeline p {
 MOST_ITEMS = 100_000
 
 
-def check(orders: list[Order]) -> list[Diagnostic]:
+def check(orders: list[Order], target: Target) -> list[Diagnostic]:
     """Each edge by itself, and the earliest phase that will do."""
     found = list({one.round.meeting: one for one in orders}.values())
     items = 0
@@ -74,7 +76,7 @@ def check(orders: list[Order]) -> list[Diagnostic]:
             if items > MOST_ITEMS:
                 return diagnostics
             narrowed = [_narrowed(one.round, span, name) for one in found]
-            if _right(found, narrowed):
+            if _right(found, narrowed, target):
                 if any(map(_orders_less, narrowed, found)):
                     diagnostics.append(_diagnostic(found, span, name))
                 break
@@ -143,9 +145,11 @@ def _narrowed(round: Round, span: Span, name: str) -> Order:
     return order(replace(round, items=tuple(items)))
 
 
-def _right(found: list[Order], narrowed: list[Order]) -> bool:
+def _right(found: list[Order], narrowed: list[Order], target: Target) -> bool:
     for one, less in zip(found, narrowed, strict=True):
         if races(less, most=1) or never_comes_back.check(one.round, less):
+            return False
+        if any(rule.check(less.round, less, target) for rule in ordered(one.round)):
             return False
     return len(found) == 1 or not switch.check(narrowed)
 
