@@ -58,12 +58,14 @@ def notes(orders: list[Order], target: Target, written: bool) -> list[Diagnostic
             looking += modules(names)
     found = [note for module in NOTES for note in module.check(orders, target)]
     found += [note for module in looking for note in module.check(orders)]
-    # A fork that nothing needs is to go: what runs beside it is no matter then.
-    unneeded = {note.span for note in found if note.code == unneeded_edge.RULE.code}
-    return [note for note in found if note.code not in _OF_NEEDED or note.span not in unneeded]
-
-
-_OF_NEEDED = ("PL903", narrower_edge.RULE.code)
+    # What is to go need not be narrower, and what runs beside a fork is seen once it is as it should be.
+    for mended, less in (
+        (unneeded_edge.RULE, (narrower_edge.RULE.code, "PL903")),
+        (narrower_edge.RULE, ("PL903",)),
+    ):
+        spans = {note.span for note in found if note.code == mended.code}
+        found = [note for note in found if note.code not in less or note.span not in spans]
+    return found
 
 
 if TYPE_CHECKING:

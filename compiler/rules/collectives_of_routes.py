@@ -40,6 +40,7 @@ pipeline p {
     phase reduce on main { updates x  writes z  collective all_reduce over tp }
     fork side from reduce
     phase exchange on side { reads z  updates y  collective all_to_all over ep }
+    phase beside on main { updates x }
   } else {
     phase gather on main { updates x  collective all_reduce over tp }
     join side into main
@@ -64,6 +65,7 @@ pipeline p {
     phase reduce on main { updates x  writes z  collective all_reduce over tp }
     fork side from reduce
     phase exchange on side { reads z  updates y  collective all_to_all over ep }
+    phase beside on main { updates x }
   } else {
     join side into main
     phase gather on main { updates x  collective all_reduce over tp }

@@ -344,4 +344,4 @@ def test_a_capture_does_not_end_while_a_side_stream_runs_on(findings, lines: lis
 )
 def test_a_side_stream_may_come_back_by_another(findings, lines: list[str]) -> None:
     """What is joined is all that it waits for, its own forks and joins included."""
-    assert findings(FORKED.format(lines="\n".join(lines))) == []
+    assert findings(FORKED.format(lines="\n".join(lines)), small=True) == []

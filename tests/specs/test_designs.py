@@ -89,9 +89,9 @@ EDGES = [
 
 
 def test_the_serving_round_is_clean_with_every_stream(shorter: Source) -> None:
-    """Planning streams and streams of the layers add neither a race nor an edge that nothing needs."""
+    """Planning streams and streams of the layers add no race; one fork waits for more than data needs."""
     assert len(EDGES) == 12
-    assert found(shorter, settings=BOTH) == []
+    assert found(shorter, settings=BOTH) == [("PL906", "note")]
 
 
 @pytest.mark.parametrize("number", EDGES)
