@@ -135,15 +135,17 @@ def test_a_finding_of_one_variant_says_so(editor: Client) -> None:
     assert said.endswith(": narrow")
 
 
-def test_a_note_is_answered_by_a_comment_with_a_reason(editor: Client) -> None:
-    """The comment that the action writes asks for the reason; with one, nothing is left."""
+def test_a_note_is_answered_by_its_mend_or_by_a_comment_with_a_reason(editor: Client) -> None:
+    """The edge goes; or the comment that an action writes asks for a reason, and with one nothing is left."""
     text = SMALL.replace(
         "  join side into main\n", "  join side into main\n  join make into side\n"
     )
     uri = editor.open("note.spec", text)
     (finding,) = (one for one in editor.findings(uri) if one["code"] != "PL903")
     assert (finding["code"], finding["severity"]) == ("PL901", 3)
-    (action,) = fixes(editor, uri, finding)
+    remove, action = fixes(editor, uri, finding)
+    assert remove["title"] == "remove `join make into side`"
+    assert editor.edited(uri, remove["edit"]["changes"][uri]) == SMALL
     assert action["title"] == "Allow PL901 here, for a reason to be written"
     allowed = editor.edited(uri, action["edit"]["changes"][uri])
     assert "\n  # allow PL901:\n  join make into side\n" in allowed
