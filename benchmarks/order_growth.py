@@ -10,8 +10,8 @@ import networkx
 from benchmarks.check_growth import ROUND
 from benchmarks.paired import Pair, paired, spent
 from plait.compiler.compile import Asked, prove, read_source
-from plait.compiler.conflicts import races
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import races
 from plait.compiler.round import Edge, Phase, Round
 from plait.dsl.span import Source
 

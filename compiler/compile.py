@@ -10,9 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plait.compiler.arena import laid_out
+from plait.compiler.arena.arena import laid_out
 from plait.compiler.check import check
-from plait.compiler.elaborate import MOST_PHASES, elaborate
+from plait.compiler.elaboration.elaborate import elaborate
+from plait.compiler.elaboration.limit import MOST_PHASES
 from plait.compiler.lower import lower
 from plait.compiler.order import Order
 from plait.compiler.round import Round

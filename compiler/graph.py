@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plait.compiler.steps import steps
+from plait.compiler.views.steps import steps
 from plait.runtime.schedule import Bucket, Schedule
 
 

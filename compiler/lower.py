@@ -16,8 +16,8 @@ from typing import Any
 
 import plait.runtime.schedule as machine
 from plait.compiler import round as ir
-from plait.compiler.conflicts import copied_in
 from plait.compiler.order import Order, Wait
+from plait.compiler.races.conflicts import copied_in
 from plait.compiler.round import Close, Edge, Item, Open, Phase, Round, Vote
 from plait.compiler.standing import standing
 from plait.dsl.span import Source, Span

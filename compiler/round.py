@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from plait.compiler.extent import Extent
-from plait.compiler.frame import Frame
+from plait.compiler.elaboration.frame import Frame
+from plait.compiler.rows.extent import Extent
 from plait.dsl.record import Record
 from plait.dsl.span import Span
 from plait.dsl.values import Measure, Value, written

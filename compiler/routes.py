@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from plait.compiler.declare import MOST_ELEMENTS
+from plait.compiler.elaboration.declare import MOST_ELEMENTS
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Report, SpecError
 from plait.dsl.settings import Settings

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from plait.compiler.clock import Clock, latest
-from plait.compiler.conflicts import Race, Touch, inner_touches, races, touches
 from plait.compiler.order import Builder, Dropped, Moment, Order, Wait, order
+from plait.compiler.races.conflicts import Race, Touch, inner_touches, races, touches
 from plait.compiler.round import HOST, Close, Edge, Open, Round
 from plait.compiler.rules import never_comes_back
 from plait.dsl.record import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from plait.compiler.declare import MOST_ELEMENTS
+from plait.compiler.elaboration.declare import MOST_ELEMENTS
 
 MOST_SIZES = 2048
 """Different sizes that are told apart."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from plait.compiler.budgets.bill import Bill, Prices
 from plait.compiler.compile import Asked, expand
-from plait.compiler.elaborate import MOST_PHASES
+from plait.compiler.elaboration.limit import MOST_PHASES
 from plait.compiler.round import Round
 from plait.compiler.target import Target
 from plait.dsl import syntax

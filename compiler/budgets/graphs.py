@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from math import lcm, prod
 
-from plait.compiler.conflicts import copied_in, static_in
+from plait.compiler.races.conflicts import copied_in, static_in
 from plait.compiler.round import HOST, Buffer, Edge, Phase, Round
 from plait.compiler.target import Graphs
 from plait.dsl.record import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.graph import graph
-from plait.compiler.steps import few
+from plait.compiler.views.steps import few
 from plait.runtime.schedule import Bucket, Schedule
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plait.compiler.steps import Step, few, steps
+from plait.compiler.views.steps import Step, few, steps
 from plait.runtime.schedule import Bucket, Schedule
 
 

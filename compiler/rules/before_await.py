@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from plait.compiler.conflicts import regions_meet, vouched
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import regions_meet, vouched
 from plait.compiler.round import Access, Edge, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from plait.compiler.conflicts import Race, Touch
 from plait.compiler.order import Moment, Order
+from plait.compiler.races.conflicts import Race, Touch
+from plait.compiler.races.written import statements
 from plait.compiler.ranks.groups import alone
 from plait.compiler.round import HOST, Access, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
-from plait.compiler.written import statements
 from plait.dsl.diagnostic import Diagnostic, Label
 from plait.dsl.span import Span
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.compiler.causes import Cause, Step, causes, circle
 from plait.compiler.order import Order
+from plait.compiler.races.causes import Cause, Step, causes, circle
 from plait.compiler.round import Close, Edge, Open, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from plait.compiler.conflicts import regions_meet, static_by_capture
-from plait.compiler.hidden import Hidden, Left, left_by_graphs, memory_of
 from plait.compiler.order import Order
-from plait.compiler.regions import Box, box, subtract
+from plait.compiler.races.conflicts import regions_meet, static_by_capture
+from plait.compiler.races.hidden import Hidden, Left, left_by_graphs, memory_of
+from plait.compiler.races.regions import Box, box, subtract
 from plait.compiler.round import Access, Capture, Close, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target

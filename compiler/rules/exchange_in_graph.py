@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plait.compiler.capturable import reads_counts
+from plait.compiler.graphs.capturable import reads_counts
 from plait.compiler.order import Order
 from plait.compiler.round import Phase, Round
 from plait.compiler.rules.rule import Rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plait.compiler.conflicts import Race
+from plait.compiler.races.conflicts import Race
 from plait.compiler.rules.rule import Rule
 
 RULE = Rule(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plait.compiler.block import end_of_block
-from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
+from plait.compiler.races.block import end_of_block
+from plait.compiler.races.conflicts import races
 from plait.compiler.round import HOST, Edge, Item, Phase, Round, Source
 from plait.compiler.rules import never_comes_back, switch
 from plait.compiler.rules.families import ordered

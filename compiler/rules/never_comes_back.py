@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.compiler.block import end_of_block
 from plait.compiler.order import Order
+from plait.compiler.races.block import end_of_block
 from plait.compiler.round import HOST, Edge, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from plait.compiler.extent import mend
 from plait.compiler.order import Order
 from plait.compiler.round import Access, Buffer, Phase, Round
+from plait.compiler.rows.extent import mend
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Label

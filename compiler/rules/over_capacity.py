@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from plait.compiler.order import Order
 from plait.compiler.round import Collective, Phase, Round
+from plait.compiler.rows.widths import widths
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
-from plait.compiler.widths import widths
 from plait.dsl.diagnostic import Diagnostic
 
 RULE = Rule(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from plait.compiler.extent import Extent
 from plait.compiler.order import Order
 from plait.compiler.round import Round
+from plait.compiler.rows.extent import Extent
+from plait.compiler.rows.widths import widths
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
-from plait.compiler.widths import widths
 from plait.dsl.diagnostic import Diagnostic, Label
 from plait.dsl.span import Span
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.compiler.conflicts import regions_meet
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import regions_meet
 from plait.compiler.round import Access, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from plait.compiler.mend import MENDED
 from plait.compiler.order import Order, order
+from plait.compiler.races.mend import MENDED
+from plait.compiler.races.written import Statement
 from plait.compiler.round import HOST, Edge, Round, Source
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.compiler.values import Use, Value, too_many, values
-from plait.compiler.written import Statement
 from plait.dsl.diagnostic import Diagnostic, Fix, Label
 from plait.dsl.record import Record
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.regions import Box, box, shown, subtract
+from plait.compiler.races.regions import Box, box, shown, subtract
 from plait.compiler.round import Access, Axis, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target

@@ -5,15 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from plait.compiler import mend
-from plait.compiler.conflicts import Race, Touch, races
 from plait.compiler.order import Order, order
+from plait.compiler.races import mend
+from plait.compiler.races.conflicts import Race, Touch, races
 from plait.compiler.round import Edge, Round
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label, Overlap
 
 if TYPE_CHECKING:
-    from plait.compiler.written import Statement
+    from plait.compiler.races.written import Statement
 
 RULE = Rule(
     code="PL201",
@@ -69,8 +69,8 @@ def check(round: Round, found: Order) -> list[Diagnostic]:
     pairs = races(found)
     if not pairs:
         return []
+    from plait.compiler.races.written import statements
     from plait.compiler.wiring import missing  # late: a sound round needs neither
-    from plait.compiler.written import statements
 
     nearest = {_key(race): race for race in reversed(pairs)}
     needed = [nearest.get(_key(race), race) for race in missing(found)]

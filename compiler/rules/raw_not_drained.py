@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plait.compiler.conflicts import Touch, touches
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import Touch, touches
 from plait.compiler.round import Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target

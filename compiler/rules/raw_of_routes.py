@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.compiler.conflicts import Touch
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import Touch
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.rules.switch import parts_of, races

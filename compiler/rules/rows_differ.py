@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from plait.compiler.extent import Extent
 from plait.compiler.order import Order
 from plait.compiler.round import Capture, Phase, Round
+from plait.compiler.rows.extent import Extent
+from plait.compiler.rows.widths import Width, widths
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
-from plait.compiler.widths import Width, widths
 from plait.dsl.diagnostic import Diagnostic, Label
 from plait.dsl.record import Record
 from plait.dsl.span import Span

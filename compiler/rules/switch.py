@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
-from plait.compiler.conflicts import Touch, regions_meet, touches, vouched
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import Touch, regions_meet, touches, vouched
 from plait.compiler.round import Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.summary import Summary, coordinates_of, summary

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plait.compiler.order import Order
-from plait.compiler.padding import Origin, Taken, undefined_reads
 from plait.compiler.round import HOST, Phase, Round
+from plait.compiler.rows.padding import Origin, Taken, undefined_reads
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix, Label

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order, rounds_needed
+from plait.compiler.races.conflicts import races
 from plait.compiler.round import HOST, Edge, Round
 from plait.compiler.rules import never_comes_back, switch
 from plait.compiler.rules.families import ordered

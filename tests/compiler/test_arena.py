@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from plait.compiler.arena.memory import memory, memory_text
 from plait.compiler.compile import Asked, prove
-from plait.compiler.memory import memory, memory_text
 from plait.dsl.span import Source
 
 CHAIN = """\

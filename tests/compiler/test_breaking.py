@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from plait.cli import main
-from plait.compiler.breaking import Broken, Unbroken, broken
 from plait.compiler.compile import Asked
+from plait.compiler.graphs.breaking import Broken, Unbroken, broken
 from plait.dsl.span import Source
 
 HELD = """\

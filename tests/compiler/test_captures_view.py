@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.compiler.captures import captures, captures_text
 from plait.compiler.compile import Asked, prove
+from plait.compiler.graphs.captures import captures, captures_text
 from plait.dsl.span import Source
 
 ROUND = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plait.compiler.order import order, rounds_needed
-from plait.compiler.steps import steps
+from plait.compiler.views.steps import steps
 
 HEAD = """\
 spec 1

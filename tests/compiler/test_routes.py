@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plait.compiler.steps import steps
+from plait.compiler.views.steps import steps
 
 GUARDED = """\
 spec 1

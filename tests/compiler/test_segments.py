@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plait.compiler.compile import Asked, prove_all
-from plait.compiler.segments import captured
+from plait.compiler.graphs.segments import captured
 from plait.dsl.span import Source
 
 BARE = """\

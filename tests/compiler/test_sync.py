@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 from drawing.rounds import elaborated, round_texts
 from plait.cli import main
-from plait.compiler.conflicts import races
-from plait.compiler.mend import MENDED, applied, tight
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import races
+from plait.compiler.races.mend import MENDED, applied, tight
 from plait.compiler.round import Edge
 from plait.compiler.wiring import account, least, missing
 

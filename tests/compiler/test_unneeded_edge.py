@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from drawing.rounds import elaborated, mended, round_texts
 from plait.compiler.compile import Asked
-from plait.compiler.conflicts import races
 from plait.compiler.fix import mended as fixed
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import races
 from plait.compiler.round import Edge, Round
 from plait.compiler.rules import never_comes_back, unneeded_edge
 from plait.compiler.target import load_target

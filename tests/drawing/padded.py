@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from plait.compiler.regions import box
+from plait.compiler.races.regions import box
 from plait.compiler.round import HOST, Access, Round
 
 SHAPES = {"[bs]": 0, "[bs, 2]": 0, "[2, bs]": 1, "[3]": None}

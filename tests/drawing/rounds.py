@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import networkx
 from hypothesis import strategies as st
 
-from plait.compiler.conflicts import races
-from plait.compiler.elaborate import elaborate
-from plait.compiler.mend import applied, tight
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import races
+from plait.compiler.races.mend import applied, tight
 from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round, Vote
 from plait.dsl.diagnostic import Report
 from plait.dsl.library import load_library

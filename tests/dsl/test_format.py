@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from drawing.specs import spec_texts, written_anyhow
 from drawing.texts import WHOLE_LANGUAGE
 from plait.compiler.compile import Asked, compile_source
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Report, SpecError
 from plait.dsl.format import formatted

@@ -11,7 +11,7 @@ from oracles.routes import different_routes, lowered, sequences
 from oracles.sanitizer import verdict
 from oracles.trace import Step, rounds_of, trace
 from plait.compiler.check import check
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.order import Order
 from plait.compiler.round import Round
 from plait.compiler.target import load_target

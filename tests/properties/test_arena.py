@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drawing.passing import Reach, passing_texts, unordered
 from drawing.rounds import elaborated, mended
 from drawing.running import body_of, lowered
-from plait.compiler.arena import arena, laid_out
+from plait.compiler.arena.arena import arena, laid_out
 from plait.compiler.order import order
 from plait.compiler.round import Edge, Item, Open, Phase, Round
 from plait.compiler.rules import read_before_write, switch

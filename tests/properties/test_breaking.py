@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plait.compiler.breaking import broken
 from plait.compiler.compile import Asked, prove_all
+from plait.compiler.graphs.breaking import broken
 from plait.dsl.span import Source
 
 SIDES = ("side", "other")

@@ -7,8 +7,8 @@ from hypothesis import event, given, settings
 
 from drawing.rebinds import rebound_texts
 from drawing.rounds import elaborated, slow_order
-from plait.compiler.causes import causes, circle
 from plait.compiler.order import order
+from plait.compiler.races.causes import causes, circle
 from plait.compiler.summary import coordinates_of, summary
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawing.rounds import elaborated, round_texts
-from plait.compiler.conflicts import Race, Touch, races, static_by_capture
-from plait.compiler.hidden import left_by_graphs
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import Race, Touch, races, static_by_capture
+from plait.compiler.races.hidden import left_by_graphs
 from plait.compiler.round import HOST, Access, Buffer, Collective, Group, Phase, Pool, Round
 from plait.dsl.span import Source, Span
 

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 
 from drawing.padded import padded_texts, slow_undefined
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.order import order
 from plait.compiler.rules import undefined_rows
 from plait.compiler.target import load_target

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawing.rounds import elaborated, round_texts
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.order import order
 from plait.compiler.ranks.behaviours import behaviours
 from plait.compiler.ranks.matching import mismatches

@@ -16,7 +16,7 @@ from oracles.routes import lowered
 from oracles.trace import Record, Run, Step, Wait, trace
 from plait.compiler import standing
 from plait.compiler.check import check
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.order import Order
 from plait.compiler.target import load_target
 from plait.dsl.diagnostic import Report

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawing.rounds import elaborated, mended, round_texts, slow_order
-from plait.compiler.conflicts import regions_meet, touches
 from plait.compiler.order import order
+from plait.compiler.races.conflicts import regions_meet, touches
 from plait.compiler.round import Access, Edge, Phase, Round
 from plait.compiler.rules import switch
 

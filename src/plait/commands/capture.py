@@ -12,8 +12,8 @@ from plait.commands.fixing import rewrite
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
-    from plait.compiler.breaking import Broken
-    from plait.compiler.segments import Captured
+    from plait.compiler.graphs.breaking import Broken
+    from plait.compiler.graphs.segments import Captured
 
 DESCRIPTION = (
     "Find the runs of phases that one graph can hold, and show the spec with captures around them, "
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.breaking import Unbroken, broken
-    from plait.compiler.segments import Captured, captured
+    from plait.compiler.graphs.breaking import Unbroken, broken
+    from plait.compiler.graphs.segments import Captured, captured
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.diff import diff
+    from plait.compiler.views.diff import diff
 
     found = diff(compiled(options, options.before), compiled(options, options.after))
     found = replace(found, before=options.before, after=options.after)

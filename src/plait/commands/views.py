@@ -42,13 +42,13 @@ def _shown(found: Any, text: Callable[[Any], str]) -> Shown:
 
 
 def _skeleton(source: Source, asked: Asked) -> Shown:
-    from plait.compiler.explain import skeleton, skeleton_text
+    from plait.compiler.views.explain import skeleton, skeleton_text
 
     return _shown(skeleton(prove(source, asked).widest), skeleton_text)
 
 
 def _sync(source: Source, asked: Asked) -> Shown:
-    from plait.compiler.sync import sync, sync_text
+    from plait.compiler.views.sync import sync, sync_text
 
     proven = prove(source, asked)
     return _shown(sync(proven.widest, lowered(proven, asked)), sync_text)
@@ -61,20 +61,20 @@ def _ranks(source: Source, asked: Asked) -> Shown:
 
 
 def _buckets(source: Source, asked: Asked) -> Shown:
-    from plait.compiler.coverage import coverage, coverage_text
+    from plait.compiler.rows.coverage import coverage, coverage_text
 
     return _shown(coverage(prove(source, asked).orders), coverage_text)
 
 
 def _captures(source: Source, asked: Asked) -> Shown:
-    from plait.compiler.captures import captures, captures_text
+    from plait.compiler.graphs.captures import captures, captures_text
 
     proven = prove(source, asked)
     return _shown(captures(proven.orders, proven.target), captures_text)
 
 
 def _memory(source: Source, asked: Asked) -> Shown:
-    from plait.compiler.memory import memory, memory_text
+    from plait.compiler.arena.memory import memory, memory_text
 
     return _shown(memory(prove(source, asked).orders), memory_text)
 

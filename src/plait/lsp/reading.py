@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from plait.compiler.elaborate import elaborate
+from plait.compiler.elaboration.elaborate import elaborate
 from plait.compiler.round import Round
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Report, SpecError

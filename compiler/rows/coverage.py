@@ -8,7 +8,7 @@ from typing import Any
 
 from plait.compiler.order import Order
 from plait.compiler.round import HOST, Round
-from plait.compiler.steps import few
+from plait.compiler.views.steps import few
 from plait.dsl.values import plain, written
 
 

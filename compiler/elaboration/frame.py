@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plait.compiler.scope import Scope
+from plait.compiler.elaboration.scope import Scope
 from plait.dsl import syntax
 from plait.dsl.span import Span
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from plait.compiler.beside import beside, launches
-from plait.compiler.capturable import obstacle
 from plait.compiler.compile import Asked, Proven, prove
-from plait.compiler.lasting import Lasting, lasting, line_end, lines
+from plait.compiler.graphs.beside import beside, launches
+from plait.compiler.graphs.capturable import obstacle
+from plait.compiler.graphs.lasting import Lasting, lasting, line_end, lines
 from plait.compiler.order import Order
 from plait.compiler.round import Phase
 from plait.dsl import syntax

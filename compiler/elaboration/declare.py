@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from plait.compiler.extent import Extent, count, extent
+from plait.compiler.elaboration.scope import Scope
 from plait.compiler.round import Buffer, Group, Pool, Stream
-from plait.compiler.scope import Scope
+from plait.compiler.rows.extent import Extent, count, extent
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.span import Span

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plait.compiler.regions import Box, box, subtract
+from plait.compiler.races.regions import Box, box, subtract
 from plait.compiler.round import HOST, Access, Buffer, Phase, Round
 from plait.dsl.record import Record
 

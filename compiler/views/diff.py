@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plait.compiler.steps import steps
+from plait.compiler.views.steps import steps
 from plait.runtime.schedule import Schedule, Setting
 
 

@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plait.compiler.branches import Beside, Branch, branches
-from plait.compiler.conflicts import races
 from plait.compiler.order import Order, order
+from plait.compiler.races.conflicts import races
 from plait.compiler.round import Edge, Open, Phase, Vote
-from plait.compiler.steps import few
+from plait.compiler.views.branches import Beside, Branch, branches
+from plait.compiler.views.steps import few
 from plait.dsl.values import plain
 
 

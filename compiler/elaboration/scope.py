@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plait.compiler.extent import Extent, extent
+from plait.compiler.rows.extent import Extent, extent
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.library import Library
 from plait.dsl.record import Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from plait.compiler.elaboration.scope import Scope, What
 from plait.compiler.round import HOST
-from plait.compiler.scope import Scope, What
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.library import Library

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from plait.compiler.capturable import obstacle
-from plait.compiler.conflicts import copied_in, static_in
+from plait.compiler.graphs.capturable import obstacle
 from plait.compiler.order import Order
+from plait.compiler.races.conflicts import copied_in, static_in
 from plait.compiler.round import Edge, Phase, Round
-from plait.compiler.steps import few
 from plait.compiler.target import Target
+from plait.compiler.views.steps import few
 from plait.dsl.values import plain, written
 from plait.runtime.schedule import WIDTHS
 

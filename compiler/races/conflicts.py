@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from plait.compiler.clock import Clock
-from plait.compiler.hidden import Hidden, communicator, left_by_graphs, memory_of
 from plait.compiler.order import Moment, Order
+from plait.compiler.races.hidden import Hidden, communicator, left_by_graphs, memory_of
 from plait.compiler.round import HOST, Access, Axis, Close, Open, Part, Phase, Round
 from plait.dsl.record import Record
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from plait.compiler.extent import Extent
 from plait.compiler.round import Access, Buffer, Phase, Round
+from plait.compiler.rows.extent import Extent
 from plait.dsl.record import Record
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from plait.compiler.conflicts import Race
-from plait.compiler.frame import Frame
-from plait.compiler.mend import Mend, tight
+from plait.compiler.elaboration.frame import Frame
+from plait.compiler.races.conflicts import Race
+from plait.compiler.races.mend import Mend, tight
 from plait.compiler.round import HOST, Phase, Round
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Edit, Fix

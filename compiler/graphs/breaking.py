@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from plait.compiler.beside import beside, launches, longest
-from plait.compiler.capturable import obstacle
 from plait.compiler.compile import Asked, expand, prove, target_of
-from plait.compiler.lasting import lasting, line_end
+from plait.compiler.graphs.beside import beside, launches, longest
+from plait.compiler.graphs.capturable import obstacle
+from plait.compiler.graphs.lasting import lasting, line_end
 from plait.compiler.order import order
 from plait.compiler.round import HOST, Edge, Phase, Round
 from plait.compiler.target import Target

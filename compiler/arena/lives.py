@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from plait.compiler.clock import Clock, earliest
-from plait.compiler.conflicts import Touch, touches
 from plait.compiler.order import Moment, Order
+from plait.compiler.races.conflicts import Touch, touches
 from plait.compiler.summary import Summary
 
 

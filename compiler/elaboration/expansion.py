@@ -1,7 +1,7 @@
-"""Syntax and settings to Rounds: one for every route, flat, every name a number.
+"""One route's expansion: each statement where it stands, every name a number.
 
 Mistakes are collected, not thrown: a statement that is wrong is reported and left out, and what
-needs its name stays silent. Limits: 1,000,000 phases unrolled over all routes, calls 64 deep.
+needs its name stays silent. Limits: calls 64 deep, phases by `limit.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from plait.compiler.calls import Calls
-from plait.compiler.clauses import Clauses, point_name
-from plait.compiler.declare import Tables
-from plait.compiler.edges import AskedEdge, Edges
-from plait.compiler.extent import Extent, of_dim
-from plait.compiler.frame import Around, Frame
-from plait.compiler.labels import labels_in
+from plait.compiler.elaboration.calls import Calls
+from plait.compiler.elaboration.clauses import Clauses, point_name
+from plait.compiler.elaboration.declare import Tables
+from plait.compiler.elaboration.edges import AskedEdge, Edges
+from plait.compiler.elaboration.frame import Around, Frame
+from plait.compiler.elaboration.limit import Limit, TooMuch
+from plait.compiler.elaboration.scope import Named, Scope
 from plait.compiler.round import (
     HOST,
     Capture,
@@ -31,8 +31,8 @@ from plait.compiler.round import (
     Vote,
     Word,
 )
-from plait.compiler.routes import Route, routes_of
-from plait.compiler.scope import Named, Scope
+from plait.compiler.routes import Route
+from plait.compiler.rows.extent import Extent, of_dim
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, Report, SpecError
 from plait.dsl.library import Library
@@ -42,130 +42,20 @@ from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import BROKEN, Broken, Silenced, Value, evaluate, truth, whole
 from plait.dsl.words import PHASE_ATTRIBUTES
 
-MOST_PHASES = 1_000_000
-STEPS_PER_PHASE = 4
-"""Statements that may be expanded for each phase of the limit: loops around nothing end too."""
 MOST_CALLS = 64
 PIPELINE_ONLY = syntax.Flag | syntax.Dim | syntax.Guard | syntax.Group | syntax.Pool
 DECLARATIONS = PIPELINE_ONLY | syntax.Param | syntax.Stream | syntax.Buffer
 
 
-class Limit:
-    """What may still be unrolled, over all routes of a pipeline."""
-
-    def __init__(self, phases: int):
-        self.most = phases
-        self.phases = phases
-        self.steps = STEPS_PER_PHASE * phases
-
-    def take(self, node: syntax.Statement) -> None:
-        self.steps -= 1
-        self.phases -= isinstance(node, syntax.Phase)
-        if self.phases < 0 or self.steps < 0:
-            what = "phases" if self.phases < 0 else "statements"
-            most = self.most if self.phases < 0 else STEPS_PER_PHASE * self.most
-            message = f"over all its routes the round unrolls to more than {most:,} {what}"
-            help = "shorten a loop, or list fewer buckets, choices and guards"
-            raise TooMuch([Diagnostic("PL603", message, node.span, help=help)])
-
-
-class TooMuch(SpecError):
-    """The expansion ends here: the limit is spent."""
-
-
-def elaborate(
-    pipeline: syntax.Pipeline,
-    library: Library,
-    settings: Settings,
-    report: Report,
-    *,
-    capture: bool = True,
-    most_phases: int = MOST_PHASES,
-) -> list[Round]:
-    """A Round for every route, the smallest bucket first.
-
-    With `capture` false every capture takes its eager route. What is wrong goes to `report`, once.
-    """
-    rounds: list[Round] = []
-    launches: list[tuple[str, set[Span], dict[int, Span]]] = []
-    missing: list[tuple[int, Route]] = []
-    routes = routes_of(pipeline, settings, report)
-    resolved = dict(settings.resolved)  # a param that depends on a dim is no setting
-    labels = labels_in(pipeline, library)
-    limit = Limit(most_phases)
-    seen = {(d.code, d.span) for d in report.diagnostics}
-    for route in routes:
-        found = Report()
-        expansion = _Expansion(
-            pipeline, library, settings, route, found, capture, labels, limit, {}
-        )
-        spent = False
-        try:
-            rounds.append(expansion.round(resolved))
-            launches.append((rounds[-1].where, expansion.awaited_at, expansion.in_flight))
-            if expansion.edges.missed:
-                missing.append((len(rounds) - 1, route))
-        except (_Unmet, _Unasked):
-            pass
-        except TooMuch as error:
-            found.diagnostics += error.diagnostics
-            spent = True
-        # One mistake shows on every route; the first that shows it is named.
-        for diagnostic in found.diagnostics:
-            if (diagnostic.code, diagnostic.span) not in seen:
-                seen.add((diagnostic.code, diagnostic.span))
-                report.add(diagnostic)
-        if spent:
-            return rounds
-    for diagnostic in _never_awaited(launches):
-        report.add(diagnostic)
-    homes = _homes(rounds) if missing and not report.errors else {}
-    for place, route in missing if homes else ():
-        again = _Expansion(
-            pipeline, library, settings, route, Report(), capture, labels, limit, homes
-        )
-        rounds[place] = again.round(resolved)
-    return rounds
-
-
-def _never_awaited(routes: list[tuple[str, set[Span], dict[int, Span]]]) -> list[Diagnostic]:
-    """Launches that some route never awaits; where another does, the first route without is named."""
-    somewhere = {span for _, awaited, _ in routes for span in awaited}
-    found: dict[Span, Diagnostic] = {}
-    for where, _, in_flight in routes:
-        for span in in_flight.values():
-            at = where if span in somewhere else ""
-            help = "write `await NAME on STREAM`" + (
-                " on every route that launches it" if at else ""
-            )
-            message = f"this launch is never awaited{at}"
-            found.setdefault(span, Diagnostic("PL403", message, span, help=help))
-    return list(found.values())
-
-
-def _homes(rounds: list[Round]) -> dict[str, tuple[str, str]]:
-    """Of every point that some route has, its record's name and stream: a graph's for what it holds."""
-    found: dict[str, tuple[str, str]] = {}
-    for round in rounds:
-        for phase in round.phases:
-            home = phase if phase.capture is None else round.captures[phase.capture]
-            found.setdefault(phase.name, (home.name, round.stream_name(home.stream)))
-        for capture in round.captures:
-            stream = round.stream_name(capture.stream)
-            for name in (capture.name, f"{capture.name}.loaded"):
-                found.setdefault(name, (name, stream))
-    return found
-
-
-class _Unmet(Exception):
+class Unmet(Exception):
     """A `require` does not hold: what else is wrong at these sizes would only be said to confuse."""
 
 
-class _Unasked(Exception):
+class Unasked(Exception):
     """A guard that is not asked on this route has no second answer."""
 
 
-class _Expansion:
+class Expansion:
     def __init__(
         self,
         pipeline: syntax.Pipeline,
@@ -369,7 +259,7 @@ class _Expansion:
             assert node.otherwise is not None
             value = values[name] = truth(node.otherwise, values)
             if not self.route.guards[name]:
-                raise _Unasked
+                raise Unasked
         else:
             value = values[name] = self.asked[name] = self.route.guards[name]
             self.vote(name, group if voted else None, node.span)
@@ -394,7 +284,7 @@ class _Expansion:
             message = f"`{node.condition.span.text}` does not hold{self.where}{reason}"
             help = "its author rules these values out: take others, or change what is required"
             self.report.add(Diagnostic("PL110", message, node.condition.span, help=help))
-            raise _Unmet
+            raise Unmet
 
     def assume(self, node: syntax.Assume) -> None:
         if not node.reason.value.strip():

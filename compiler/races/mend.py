@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from plait.compiler.conflicts import Race
+from plait.compiler.races.conflicts import Race
 from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Source
 from plait.dsl.record import Record
 from plait.dsl.span import Span

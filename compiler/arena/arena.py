@@ -19,7 +19,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TypeAlias
 
-from plait.compiler.lives import Life, lives
+from plait.compiler.arena.lives import Life, lives
 from plait.compiler.order import Order
 from plait.compiler.round import Buffer
 from plait.compiler.summary import coordinates_of, summary

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from plait.compiler.declare import Tables
+from plait.compiler.elaboration.declare import Tables
+from plait.compiler.elaboration.scope import Named, Scope
 from plait.compiler.round import HOST, Capture, Edge, Phase, Source, Word
-from plait.compiler.scope import Named, Scope
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plait.compiler.arena import Arena, arena
+from plait.compiler.arena.arena import Arena, arena
 from plait.compiler.order import Order
 from plait.runtime.schedule import ALIGNMENT
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from plait.compiler.declare import Tables
-from plait.compiler.extent import Extent, count, extent
+from plait.compiler.elaboration.declare import Tables
+from plait.compiler.elaboration.scope import Scope
 from plait.compiler.round import HOST, Access, Axis, Collective
-from plait.compiler.scope import Scope
+from plait.compiler.rows.extent import Extent, count, extent
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Diagnostic, Label, SpecError
 from plait.dsl.span import Span

@@ -1,0 +1,1 @@
+"""Syntax to rounds: each statement expanded where it stands."""

@@ -1,0 +1,1 @@
+"""What graphs hold, what none may, and captures written around what they can."""

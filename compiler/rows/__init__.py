@@ -1,0 +1,1 @@
+"""Sizes that depend on dims: how wide they are, what only pads, what is a graph where."""

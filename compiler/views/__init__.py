@@ -1,0 +1,1 @@
+"""A round as pages for a person."""
