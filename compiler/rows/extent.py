@@ -47,11 +47,13 @@ class Extent(Record):
 
 def of_dim(node: syntax.Dim, size: int, values: Values) -> Extent:
     """The extent of a dim at one of its entries."""
-    sizes = evaluate(node.sizes, values)
-    assert isinstance(sizes, list)
-    below = max((entry for entry in sizes if entry < size), default=0)  # type: ignore[type-var, operator]
+    found = evaluate(node.sizes, values)
+    # A param that is declared twice is two things, which is told of.
+    entries = found if isinstance(found, list) else []
+    sizes = [entry for entry in entries if isinstance(entry, int)] or [size]
+    below = max((entry for entry in sizes if entry < size), default=0)
     voted = node.agreement is not None and not node.agreement.same
-    least = 0 if voted else below + 1  # type: ignore[operator]
+    least = 0 if voted else below + 1
     name = node.name.text
     return Extent(
         name, frozenset((name,)), size, least, size + 1, size == sizes[-1], ((name, least),)

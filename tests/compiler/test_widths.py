@@ -423,3 +423,13 @@ def test_many_parts_are_judged_in_linear_time(codes) -> None:
         head="dim bs in [4]",
     )
     assert codes(text) == [("PL608", "x")]
+
+
+def test_sizes_by_a_name_of_two_things(codes) -> None:
+    """The name that is declared twice is told of, and the sizes are as they can be."""
+    text = spec(
+        "buffer x : i64[tokens] carried",
+        "phase step on main { updates x }",
+        head="param tiers = 4\n  param tiers = [32]\n  dim tokens in tiers",
+    )
+    assert codes(text) == [("PL104", "tiers")]
