@@ -29,9 +29,14 @@ pipeline long {
 """
 
 
+def long(phases: int) -> Source:
+    """A spec without calls, of so many phases."""
+    return Source("long.spec", ROUND.replace("COUNT", str(phases // 4)))
+
+
 def run(turns: int = 5) -> Iterator[Pair]:
     def checked(phases: int) -> float:
-        source = Source("long.spec", ROUND.replace("COUNT", str(phases // 4)))
+        source = long(phases)
         return timed(lambda: prove_all(source, Asked(environment={})))
 
     checked(1_000)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import networkx
 
-from benchmarks.check_growth import ROUND
+from benchmarks.check_growth import long
 from benchmarks.paired import Pair, paired, spent
 from plait.compiler.compile import Asked, prove, read_source
 from plait.compiler.order import order
@@ -87,7 +87,7 @@ def unrolled(layers: int) -> int:
 
 def plain(phases: int) -> float:
     """To prove a spec without calls, of so many phases."""
-    source = Source("long.spec", ROUND.replace("COUNT", str(phases // 4)))
+    source = long(phases)
     return spent(lambda: prove(source, Asked(environment={})))
 
 

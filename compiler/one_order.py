@@ -26,7 +26,7 @@ def in_one_order(orders: list[Order], target: Target) -> list[Order]:
         return orders  # the rules see to the rest
     mixed = len({found.round.structure for found in orders}) > 1
     lasts = {
-        (group, _name(found.round, last), found.round.stream_name(_stream(found.round, last))): (
+        (group, found.round.outside(last), found.round.stream_name(_stream(found.round, last))): (
             found.round,
             last,
         )
@@ -48,10 +48,6 @@ def _exchanges(round: Round) -> dict[str, list[Phase]]:
         if phase.collective is not None and phase.collective.kind == "low_latency":
             found.setdefault(round.groups[phase.collective.group].name, []).append(phase)
     return found
-
-
-def _name(round: Round, phase: Phase) -> str:
-    return phase.name if phase.capture is None else round.captures[phase.capture].name
 
 
 def _stream(round: Round, phase: Phase) -> int:
@@ -87,7 +83,7 @@ def _ordered(found: Order, lasts: _Lasts) -> Order:
             same = stream == round.stream_name(_stream(round, first))
             if of != group or (same and not end.launched):
                 continue
-            known = next((p for p in phases if _name(round, p) == name), None)
+            known = next((p for p in phases if round.outside(p) == name), None)
             if known is not None:
                 source = _source(round, known, None, 1)
             else:

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plait.compiler.clock import Clock, advanced, latest, zero
-from plait.compiler.round import HOST, Close, Edge, Item, Open, Phase, Round, Vote
+from plait.compiler.round import HOST, Edge, Item, Open, Phase, Round, Vote
 from plait.dsl.record import Record
 
 
@@ -143,16 +143,10 @@ def _farthest(round: Round) -> int:
                     waiting.add(item.target)
                 if item.source.kind == "stream" and item.source.number not in issued:
                     early.add(item.source.number)
-        elif not isinstance(item, Vote) and (stream := _stream_outside(round, item)) is not None:
+        elif (stream := round.stream_outside(item)) is not None:
             issued.add(stream)
             waiting.discard(stream)
     return max(back, bool(early)) + bool(waiting) + len(waiting & early)
-
-
-def _stream_outside(round: Round, item: Phase | Open | Close) -> int | None:
-    if isinstance(item, Phase):
-        return item.stream if item.capture is None else None
-    return round.captures[item.capture].stream
 
 
 def order(round: Round, rounds: int | None = None) -> Order:

@@ -236,9 +236,13 @@ class Round:
     @property
     def where(self) -> str:
         """` at bs = 4, draft_graph = true`: which round this is, in the words of messages."""
+        return f" at {self.answers}" if self.answers else ""
+
+    @property
+    def answers(self) -> str:
+        """`bs = 4, draft_graph = true`: the same, without a word before it."""
         named = {**self.sizes, **self.route}
-        at = ", ".join(f"{name} = {written(value)}" for name, value in named.items())
-        return f" at {at}" if at else ""
+        return ", ".join(f"{name} = {written(value)}" for name, value in named.items())
 
     @property
     def edges(self) -> list[Edge]:
@@ -290,7 +294,17 @@ class Round:
             "loaded": lambda: self.captures[source.number].name + ".loaded",
             "elsewhere": lambda: source.name,
         }
-        return _prev(source.rounds_back) + names[source.kind]()
+        return prev(source.rounds_back) + names[source.kind]()
+
+    def outside(self, phase: Phase) -> str:
+        """The point that a phase is to what is outside its capture."""
+        return phase.name if phase.capture is None else self.captures[phase.capture].name
+
+    def stream_outside(self, item: Item) -> int | None:
+        """The stream that an item is issued to, as streams are outside captures."""
+        if isinstance(item, Open | Close):
+            return self.captures[item.capture].stream
+        return item.stream if isinstance(item, Phase) and item.capture is None else None
 
     def item_name(self, place: int) -> str:
         """What stands at a place of `items`, in the words of messages."""
@@ -366,5 +380,11 @@ class Round:
         return self.streams, buffers, captures, accesses, items
 
 
-def _prev(rounds_back: int) -> str:
+def rounds_before(distance: int) -> str:
+    """How long ago that is, in the words of messages."""
+    return "the round before" if distance == 1 else f"{distance} rounds before"
+
+
+def prev(rounds_back: int) -> str:
+    """What stands before a point of an earlier round in an edge."""
     return "" if rounds_back == 0 else "prev " if rounds_back == 1 else f"prev {rounds_back} "

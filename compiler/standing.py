@@ -84,18 +84,10 @@ def _of_earlier_rounds(round: Round) -> set[int]:
             ):
                 found.add(place)
             waiting.add(item.target)
-        elif (
-            isinstance(item, Open | Phase) and (stream := _stream_outside(round, item)) is not None
-        ):
+        elif isinstance(item, Open | Phase) and (stream := round.stream_outside(item)) is not None:
             issued.add(stream)
             waiting.discard(stream)
     return found
-
-
-def _stream_outside(round: Round, item: Open | Phase) -> int | None:
-    if isinstance(item, Open):
-        return round.captures[item.capture].stream
-    return item.stream if item.capture is None else None
 
 
 def _needed(alone: Order) -> set[int]:

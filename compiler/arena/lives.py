@@ -10,11 +10,15 @@ Phases of one replay see each other by the replay's own order; all else sees the
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TypeVar
 
 from plait.compiler.clock import Clock, earliest
 from plait.compiler.order import Moment, Order
 from plait.compiler.races.conflicts import Touch, touches
 from plait.compiler.summary import Summary
+
+Capture = TypeVar("Capture", int, int | None)
+"""The number of one; None: outside of all."""
 
 
 class Interval:
@@ -109,12 +113,12 @@ def _add(life: Life, touch: Touch, order: Order) -> None:
 
 
 def _extend(
-    parts: dict[int | None, Interval] | dict[int, Interval],
-    capture: int | None,
+    parts: dict[Capture, Interval],
+    capture: Capture,
     begin: Clock,
     end: Moment,
 ) -> None:
-    if (part := parts.get(capture)) is None:  # type: ignore[arg-type]
-        parts[capture] = Interval(begin, end)  # type: ignore[index]
+    if (part := parts.get(capture)) is None:
+        parts[capture] = Interval(begin, end)
     else:
         part.add(begin, end)

@@ -52,7 +52,7 @@ class _Rank:
 
     @property
     def name(self) -> str:
-        return (self.round.where.removeprefix(" at ") or "any") + (" idle" if self.idle else "")
+        return (self.round.answers or "any") + (" idle" if self.idle else "")
 
 
 def unmatched(routes: Sequence[Round]) -> Iterator[Unmatched]:

@@ -20,6 +20,7 @@ from plait.compiler.round import (
     Phase,
     Round,
     Vote,
+    rounds_before,
 )
 from plait.dsl.record import Record
 
@@ -40,7 +41,7 @@ class Unordered(Record):
     apart: int
 
     def __str__(self) -> str:
-        ago = {0: "", 1: " of the round before"}.get(self.apart, f" of {self.apart} rounds before")
+        ago = f" of {rounds_before(self.apart)}" if self.apart else ""
         return f"`{self.later}` may meet `{self.earlier}`{ago} in `{self.buffer}`"
 
 

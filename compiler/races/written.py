@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from plait.compiler.elaboration.frame import Frame
 from plait.compiler.races.conflicts import Race
 from plait.compiler.races.mend import Mend, tight
-from plait.compiler.round import HOST, Phase, Round
+from plait.compiler.round import HOST, Phase, Round, prev
 from plait.dsl import syntax
 from plait.dsl.diagnostic import Edit, Fix
 from plait.dsl.record import Record
@@ -259,7 +259,7 @@ def _path(point: _Point, texts: tuple[str, ...]) -> str:
 def _statement(
     group: _Group, part: _Part, path: str, conditions: tuple[str, ...], editable: bool = True
 ) -> Statement:
-    ago = "prev " if group.back == 1 else f"prev {group.back} " if group.back else ""
+    ago = prev(group.back)
     stream = group.spot.stream
     text = (
         f"fork {stream} from {ago}{path}"

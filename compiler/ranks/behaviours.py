@@ -48,6 +48,10 @@ class Behaviours:
         """Of an answer."""
         return self.choices[place].name if place < len(self.choices) else IDLE
 
+    def said(self, place: int, answer: Hashable) -> str:
+        """`seed_ready = true`."""
+        return f"{self.name(place)} = {written(answer)}"  # type: ignore[arg-type]
+
 
 def behaviours(rounds: Iterable[Round]) -> Behaviours | None:
     """Those of every route; None where nothing is exchanged."""
@@ -80,9 +84,9 @@ def differences(found: Behaviours, one: Behaviour, other: Behaviour) -> tuple[st
     texts = []
     for ours, theirs in ((one, other), (other, one)):
         named = [
-            f"{choice.name} = {written(value)}"  # type: ignore[arg-type]
-            for choice, value, its in zip(found.choices, ours.answers, theirs.answers, strict=False)
-            if value != its
+            found.said(place, ours.answers[place])
+            for place in range(len(found.choices))
+            if ours.answers[place] != theirs.answers[place]
         ]
         if ours.idle != theirs.idle:
             named.append(IDLE if ours.idle else "busy")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
-from plait.compiler.round import Choice, Group
+from plait.compiler.round import HOST, Choice, Group, Phase, Round
 
 IDLE = "idle"
 """The choice that nobody declares: whether a rank has no requests. No name in a text can be its own."""
@@ -25,6 +25,15 @@ def contains(groups: tuple[Group, ...], outer: int, inner: int) -> bool:
 def alone(groups: tuple[Group, ...], group: int) -> bool:
     """Whether it is known to have one rank, which waits for nobody."""
     return groups[group].size == 1
+
+
+def waiting_collectives(round: Round) -> Iterator[tuple[int, Phase, int]]:
+    """Collectives of streams in which ranks may wait for others: place, phase and group."""
+    for place, item in enumerate(round.items):
+        if not isinstance(item, Phase) or item.collective is None or item.stream == HOST:
+            continue
+        if not alone(round.groups, item.collective.group):
+            yield place, item, item.collective.group
 
 
 def smallest_around(groups: tuple[Group, ...], inner: Collection[int]) -> int | None:

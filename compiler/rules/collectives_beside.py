@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from plait.compiler.order import Moment, Order
 from plait.compiler.races.conflicts import Race, Touch
 from plait.compiler.races.written import statements
-from plait.compiler.ranks.groups import alone
-from plait.compiler.round import HOST, Access, Phase, Round
+from plait.compiler.ranks.groups import waiting_collectives
+from plait.compiler.round import Access, Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Label
@@ -78,14 +78,7 @@ def check(round: Round, found: Order, target: Target) -> list[Diagnostic]:
 
 def _unordered(round: Round, found: Order) -> Iterator[tuple[Moment, Moment]]:
     """Each collective of the first round with the next one of every queue and other group, if unordered."""
-    begun = [
-        found.at(0, place)
-        for place, item in enumerate(round.items)
-        if isinstance(item, Phase)
-        and item.collective is not None
-        and item.stream != HOST
-        and not alone(round.groups, item.collective.group)
-    ]
+    begun = [found.at(0, place) for place, _, _ in waiting_collectives(round)]
     if len({_group(round, one) for one in begun}) < 2:
         return
     queues: dict[tuple[int, int], list[Moment]] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from plait.compiler.order import Order
-from plait.compiler.ranks.groups import alone
-from plait.compiler.round import HOST, Phase, Round
+from plait.compiler.ranks.groups import waiting_collectives
+from plait.compiler.round import Phase, Round
 from plait.compiler.rules.rule import Rule
 from plait.compiler.summary import Summary, coordinates_of, summary
 from plait.compiler.target import Target
@@ -106,13 +106,10 @@ def check(orders: list[Order], target: Target) -> list[Diagnostic]:
 
 def _part(round: Round, found: Summary) -> _Part:
     part = _Part(round, {}, {})
-    for place, item in enumerate(round.items):
-        if isinstance(item, Phase) and item.collective is not None and item.stream != HOST:
-            group = item.collective.group
-            if not alone(round.groups, group):
-                name = round.groups[group].name
-                part.ends.setdefault((name, found.left[place]), item)
-                part.begins.setdefault((name, found.knows[place]), item)
+    for place, phase, group in waiting_collectives(round):
+        name = round.groups[group].name
+        part.ends.setdefault((name, found.left[place]), phase)
+        part.begins.setdefault((name, found.knows[place]), phase)
     return part
 
 
@@ -131,11 +128,7 @@ def _diagnostic(first: _Part, one: Phase, then: _Part, other: Phase, target: Tar
         for part, phase in ((first, one), (then, other))
         if phase.collective is not None
     ]
-    routes = [part.round.where.removeprefix(" at ") for part in (first, then)]
-    point, at = one.name, other.statement
-    if one.capture is not None:
-        point = first.round.captures[one.capture].name
-    edge = f"join prev {point} into {streams[1]}"
+    edge = f"join prev {first.round.outside(one)} into {streams[1]}"
     return Diagnostic(
         RULE.code,
         f"`{other.name}` on {streams[1]} and `{one.name}` on {streams[0]} of the round before have no"
@@ -146,9 +139,9 @@ def _diagnostic(first: _Part, one: Phase, then: _Part, other: Phase, target: Tar
         facts=(
             ("groups", ", ".join(groups)),
             ("streams", ", ".join(streams)),
-            ("routes", "; then ".join(routes)),
+            ("routes", "; then ".join(part.round.answers for part in (first, then))),
             ("missing edge", edge),
         ),
         help="write the edge on every route, or join the branch in its own round",
-        fix=Fix(f"before line {(other.braces or at).line}, write: {edge}"),
+        fix=Fix(f"before line {(other.braces or other.statement).line}, write: {edge}"),
     )

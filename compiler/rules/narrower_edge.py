@@ -12,11 +12,10 @@ from dataclasses import replace
 
 from plait.compiler.order import Order, order
 from plait.compiler.races.block import end_of_block
-from plait.compiler.races.conflicts import races
 from plait.compiler.round import HOST, Edge, Item, Phase, Round, Source
-from plait.compiler.rules import never_comes_back, switch
-from plait.compiler.rules.families import ordered
+from plait.compiler.rules import switch
 from plait.compiler.rules.rule import Rule
+from plait.compiler.rules.unneeded_edge import sound
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix
 from plait.dsl.span import Span
@@ -147,9 +146,7 @@ def _narrowed(round: Round, span: Span, name: str) -> Order:
 
 def _right(found: list[Order], narrowed: list[Order], target: Target) -> bool:
     for one, less in zip(found, narrowed, strict=True):
-        if races(less, most=1) or never_comes_back.check(one.round, less):
-            return False
-        if any(rule.check(less.round, less, target) for rule in ordered(one.round)):
+        if not sound(one.round, less, target):
             return False
     return len(found) == 1 or not switch.check(narrowed)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plait.compiler.order import Order, order
 from plait.compiler.races import mend
 from plait.compiler.races.conflicts import Race, Touch, races
-from plait.compiler.round import Edge, Round
+from plait.compiler.round import Edge, Round, rounds_before
 from plait.compiler.rules.rule import Rule
 from plait.dsl.diagnostic import Diagnostic, Label, Overlap
 
@@ -102,9 +102,7 @@ def _diagnostic(found: Order, statement: Statement, ended: list[Race]) -> Diagno
     names = [_name(round, touch) for touch in (earlier, later)]
     streams = [_stream(round, touch) for touch in (earlier, later)]
     one, other = (_where(round, touch) for touch in (earlier, later))
-    ago = {0: "", 1: " of the round before"}.get(
-        race.distance, f" of {race.distance} rounds before"
-    )
+    ago = f" of {rounds_before(race.distance)}" if race.distance else ""
     also = sorted({_met(round, race) for race in ended} - {met})
     missing, fix = statement.text, statement.fix()
     rule, message, help = RULE, _message(race, met, one, other, ago), _help(round, race, met)

@@ -11,7 +11,6 @@ from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.codes import severity_of
 from plait.dsl.diagnostic import Diagnostic, Label
-from plait.dsl.values import written
 
 RULE = Rule(
     code="PL454",
@@ -110,10 +109,7 @@ def _who(found: Behaviours, around: Ring, rank: Behaviour) -> str:
         for place, answer in enumerate(rank.answers)
         if any(other.answers[place] != answer for other in around.ranks)
     ]
-    named = [
-        f"{found.name(place)} = {written(rank.answers[place])}"  # type: ignore[arg-type]
-        for place in differ
-    ]
+    named = [found.said(place, rank.answers[place]) for place in differ]
     return f"a rank with {', '.join(named)}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from plait.compiler.order import Order
 from plait.compiler.races.conflicts import Touch, touches
-from plait.compiler.round import Phase, Round
+from plait.compiler.round import Phase, Round, prev
 from plait.compiler.rules.rule import Rule
 from plait.compiler.target import Target
 from plait.dsl.diagnostic import Diagnostic, Edit, Fix, Label
@@ -106,11 +106,8 @@ def _diagnostic(round: Round, pairs: list[tuple[Touch, Touch]], target: Target) 
 
 
 def _edge(round: Round, earlier: Touch, later: Touch) -> str:
-    back = later.round - earlier.round
-    prev = "" if not back else "prev " if back == 1 else f"prev {back} "
-    phase = earlier.phase
-    name = phase.name if phase.capture is None else round.captures[phase.capture].name
-    return f"join {prev}{name} into host"
+    ago = prev(later.round - earlier.round)
+    return f"join {ago}{round.outside(earlier.phase)} into host"
 
 
 def _fix(phase: Phase, edges: list[str]) -> Fix:

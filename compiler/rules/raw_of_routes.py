@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plait.compiler.order import Order
 from plait.compiler.races.conflicts import Touch
-from plait.compiler.round import Round
+from plait.compiler.round import Round, prev
 from plait.compiler.rules.rule import Rule
 from plait.compiler.rules.switch import parts_of, races
 from plait.compiler.target import Target
@@ -75,9 +75,7 @@ def _diagnostic(
     routes: list[Round], earlier: Touch, later: Touch, buffer: str, target: Target
 ) -> Diagnostic:
     one, other = earlier.phase, later.phase
-    point = one.name if one.capture is None else routes[0].captures[one.capture].name
-    back = len(routes) - 1
-    edge = f"join prev {f'{back} ' if back > 1 else ''}{point} into host"
+    edge = f"join {prev(len(routes) - 1)}{routes[0].outside(one)} into host"
     return Diagnostic(
         RULE.code,
         f"`{other.name}` goes around the queue of {target.name}, and may overtake `{one.name}` when the"
@@ -88,7 +86,7 @@ def _diagnostic(
         facts=(
             ("buffer", buffer),
             ("phases", f"{one.name}, {other.name}"),
-            ("routes", "; then ".join(round.where.removeprefix(" at ") for round in routes)),
+            ("routes", "; then ".join(round.answers for round in routes)),
             ("target", target.name),
         ),
         help="or issue it through the framework and leave out `raw`",

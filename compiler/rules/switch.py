@@ -9,7 +9,7 @@ from operator import and_
 
 from plait.compiler.order import Order
 from plait.compiler.races.conflicts import Touch, regions_meet, touches, vouched
-from plait.compiler.round import Round
+from plait.compiler.round import Round, prev, rounds_before
 from plait.compiler.rules.rule import Rule
 from plait.compiler.summary import Summary, coordinates_of, summary
 from plait.dsl.diagnostic import Diagnostic, Fix, Label, Overlap
@@ -92,11 +92,12 @@ def homes(rounds: Iterable[Round]) -> dict[str, dict[str, Span]]:
     found: dict[str, dict[str, Span]] = {}
     for round in rounds:
         for phase in round.phases:
-            name, stream = phase.name, phase.stream
+            stream = phase.stream
             if phase.capture is not None:  # seen from outside it is its graph
-                name = round.captures[phase.capture].name
                 stream = round.captures[phase.capture].stream
-            found.setdefault(name, {}).setdefault(round.stream_name(stream), phase.span)
+            found.setdefault(round.outside(phase), {}).setdefault(
+                round.stream_name(stream), phase.span
+            )
     return found
 
 
@@ -199,11 +200,11 @@ def _diagnostic(
         part.round.stream_name(part.round.issuer(phase.stream))
         for part, phase in ((first, one), (last, other))
     ]
-    routes = tuple(part.round.where for part in (first, *way, last))
+    routes = [part.round for part in (first, *way, last)]
     rounds = len(routes) - 1
-    prev = f"prev {rounds} " if rounds > 1 else "prev "
     into = "host" if later.from_issue else streams[1]
-    edge = f"join {prev}{one.name} into {into}"
+    edge = f"join {prev(rounds)}{one.name} into {into}"
+    ago = rounds_before(rounds)
     moves = " or on ".join(where.get(one.name, ()))
     or_copies = "" if later.hidden else ", or give the buffer `copies`"
     help = f"write the edge on every route{or_copies}"
@@ -212,7 +213,6 @@ def _diagnostic(
             f"`{one.name}` is on {moves}, by route, so no `prev {one.name}` waits for all of it:"
             " keep it on one stream, or wait for a point after it that is on one"
         )
-    ago = "the round before" if rounds == 1 else f"{rounds} rounds before"
     return Diagnostic(
         RULE.code,
         f"`{other.name}` on {streams[1]} and `{one.name}` on {streams[0]} of {ago} have no order"
@@ -224,12 +224,12 @@ def _diagnostic(
             ("buffer", buffer),
             ("phases", f"{one.name}, {other.name}"),
             ("streams", ", ".join(streams)),
-            ("routes", "; then ".join(one.removeprefix(" at ") for one in routes)),
+            ("routes", "; then ".join(round.answers for round in routes)),
             ("missing edge", edge),
         ),
         help=help,
         fix=None
         if " or " in moves
         else Fix(f"before line {later.phase.statement.line}, write: {edge}"),
-        overlap=Overlap(one.name, other.name, rounds, routes),
+        overlap=Overlap(one.name, other.name, rounds, tuple(round.where for round in routes)),
     )

@@ -80,7 +80,7 @@ def check(orders: list[Order], target: Target) -> list[Diagnostic]:
             items += len(shorter.items) * rounds_needed(shorter)
             if items > MOST_ITEMS:
                 return sorted(unneeded, key=lambda one: one.place)
-            if not _sound(rounds[place], shorter, target):
+            if not sound(rounds[place], order(shorter, rounds_needed(rounds[place])), target):
                 break
         else:
             if len(without) > 1 and switch.check([order(round) for round in without]):
@@ -110,12 +110,11 @@ def _without(round: Round, span: Span) -> Round:
     return round if len(items) == len(round.items) else replace(round, items=items)
 
 
-def _sound(written: Round, shorter: Round, target: Target) -> bool:
+def sound(written: Round, found: Order, target: Target) -> bool:
     """Whether nothing races, all that is forked as the text is written still comes back, and all fits."""
-    found = order(shorter, rounds_needed(written))
     if races(found, most=1) or never_comes_back.check(written, found):
         return False
-    return not any(rule.check(shorter, found, target) for rule in ordered(written))
+    return not any(rule.check(found.round, found, target) for rule in ordered(written))
 
 
 def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:

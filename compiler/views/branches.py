@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from plait.compiler.order import Order, order
-from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
+from plait.compiler.round import HOST, Edge, Open, Phase, Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +148,14 @@ def _covers(round: Round, edge: Edge, place: int, stream: int) -> tuple[int, int
     if source.kind == "stream":
         if source.number != stream:
             return None
-        above = [n for n in range(place) if _stream_of(round, n) == stream]
+        items = enumerate(round.items)
+        issued = [n for n, item in items if round.stream_outside(item) == stream]
+        above = [n for n in issued if n < place]
         if above:
             return above[-1], 0
-        below = [n for n in range(place, len(round.items)) if _stream_of(round, n) == stream]
-        return (below[-1], 1) if below else None
+        return (issued[-1], 1) if issued else None
     if source.kind not in ("phase", "capture"):
         return None
     number = round.places[source.kind, source.number]
-    return (number, source.rounds_back) if _stream_of(round, number) == stream else None
-
-
-def _stream_of(round: Round, place: int) -> int | None:
-    """Of what is issued to a stream as it is outside of captures."""
-    item = round.items[place]
-    if isinstance(item, Open | Close):
-        return round.captures[item.capture].stream
-    return item.stream if isinstance(item, Phase) and item.capture is None else None
+    there = round.stream_outside(round.items[number]) == stream
+    return (number, source.rounds_back) if there else None

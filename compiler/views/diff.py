@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from plait.compiler.views.counted import counted
 from plait.compiler.views.steps import steps
 from plait.runtime.schedule import Schedule, Setting
 
@@ -38,7 +39,7 @@ class Diff:
         counts: dict[str, int] = {}
         for row in self.rows:
             counts[row.kind] = counts.get(row.kind, 0) + 1
-        says = ", ".join(_counted(count, kind) for kind, count in counts.items())
+        says = ", ".join(counted(count, kind) for kind, count in counts.items())
         lines = [f"{self.before} -> {self.after}: {says} differ", ""]
         for row in self.rows:
             if not row.before:
@@ -88,7 +89,7 @@ def _facts(schedule: Schedule) -> dict[str, dict[str, str]]:
     captures = {}
     for number, capture in enumerate(schedule.captures):
         rows = _list(bucket.rows[number] for bucket in schedule.buckets)
-        captures[capture.name] = f"{_counted(len(capture.phases), 'phase')}, rows {rows}"
+        captures[capture.name] = f"{counted(len(capture.phases), 'phase')}, rows {rows}"
     buffers = {}
     for number, buffer in enumerate(schedule.buffers):
         shape = schedule.widest.shapes[number]
@@ -118,10 +119,6 @@ def _setting(value: Setting) -> str:
     if isinstance(value, list):
         return f"[{_list(map(_setting, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{count} {kind}{'s' * (count != 1)}"
 
 
 def _list(values: Iterable[object]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from plait.compiler.order import Order
 from plait.compiler.round import Edge, Round
+from plait.compiler.views.counted import counted
 from plait.compiler.wiring import Cover, Pair, Reason, account
 from plait.dsl.values import plain
 from plait.runtime.schedule import Bucket, Schedule
@@ -173,7 +174,7 @@ def sync_text(found: Sync) -> str:
         out.append("       none")
     out += ["", f"written  {found.written} edges between two streams"]
     out += [
-        f"{name.ljust(8)} {_many(one.waits, 'wait')}, {_many(one.records, 'record')}"
+        f"{name.ljust(8)} {counted(one.waits, 'wait')}, {counted(one.records, 'record')}"
         for name, one in (("emitted", found.emitted), ("least", found.least))
     ]
     return "\n".join(out) + "\n"
@@ -186,7 +187,3 @@ def _met_text(met: Met) -> str:
 
 def _ago(rounds_back: int) -> str:
     return f" (round r - {rounds_back})" if rounds_back else ""
-
-
-def _many(count: int, name: str) -> str:
-    return f"{count} {name}{'s' * (count != 1)}"
