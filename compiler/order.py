@@ -129,15 +129,20 @@ def _farthest(round: Round) -> int:
     """A bound on how many rounds a wait reaches back.
 
     As many as its edge says, or one where a stream's frontier is that of the round before; one more
-    where the next item of the target comes in the next round; and one for each stream that passes the
-    wait on from the end of a round to the top of the next.
+    where the next item of the target comes in the next round; and for each stream that passes the wait
+    on from the end of a round, one where that is to the top of the next, or as many as an edge says that
+    follows a point which is not in the round.
     """
     back = max((edge.source.rounds_back for edge in round.edges), default=0)
     issued: set[int] = set()
     early: set[int] = set()
     waiting: set[int] = set()
+    asked: dict[int, int] = {}
     for item in round.items:
         if isinstance(item, Edge):
+            if item.source.kind == "elsewhere":
+                stream, since = item.source.number, item.source.rounds_back
+                asked[stream] = max(since, asked.get(stream, 0))
             if item.capture is None:
                 if item.target != HOST:
                     waiting.add(item.target)
@@ -146,7 +151,8 @@ def _farthest(round: Round) -> int:
         elif (stream := round.stream_outside(item)) is not None:
             issued.add(stream)
             waiting.discard(stream)
-    return max(back, bool(early)) + bool(waiting) + len(waiting & early)
+    passed = sum(asked.get(stream, 0) + (stream in early) for stream in waiting)
+    return max(back, bool(early)) + bool(waiting) + passed
 
 
 def order(round: Round, rounds: int | None = None) -> Order:
@@ -184,6 +190,8 @@ class Builder:
         self.queues: list[list[Moment]] = [[] for _ in range(width)]
         self.pending: list[list[Asked]] = [[] for _ in range(width)]
         """Edges whose target stream has not been issued its next item; it may come next round."""
+        self.left: list[dict[int, list[Asked]]] = []
+        """Of each round, what was pending at its end on the streams whose frontier then is asked for."""
         self.moments: list[dict[int, Moment]] = []
         self.waits: list[Wait] = []
         self.dropped: list[Dropped] = []
@@ -195,6 +203,7 @@ class Builder:
             self.settled = number == self.rounds - 1
             for place, item in enumerate(self.round.items):
                 self.item(number, place, item)
+            self.left.append({one: list(self.pending[one]) for one in asked_at_end(self.round)})
         waits, dropped = tuple(self.waits), tuple(self.dropped)
         coordinates = tuple(self.coordinates)
         return Order(
@@ -229,21 +238,18 @@ class Builder:
         source = self.source(number, place, edge)
         target = self.coordinate(edge.capture, edge.target)
         passed: list[Asked] = []
-        if edge.source.kind == "stream":  # what it waits for by now is part of its frontier
-            passed = self.passed_on(self.coordinate(edge.capture, edge.source.number), place)
+        # What a stream waits for by then is part of its frontier.
+        if edge.source.kind == "stream":
+            coordinate = self.coordinate(edge.capture, edge.source.number)
+            passed = passed_on(self.pending[coordinate], place)
+        elif edge.source.kind == "elsewhere" and number >= edge.source.rounds_back:
+            past = self.left[number - edge.source.rounds_back]
+            passed = passed_on(past[edge.source.number], place)
         if source is not None or not passed:
             passed.append(Asked(source, (place,)))
         self.pending[target] += passed
         if edge.target == HOST:  # the host waits at the edge's own line
             self.moment(number, place, HOST)
-
-    def passed_on(self, coordinate: int, edge: int) -> list[Asked]:
-        """What a stream is to wait for, as an edge from it asks for it: of each queue the newest."""
-        newest: dict[int, Asked] = {}
-        for one in sorted(self.pending[coordinate], key=lambda one: one.newness):
-            if one.source is not None:
-                newest[one.source.coordinate] = one
-        return [one.replace(edges=(*one.edges, edge)) for one in newest.values()]
 
     def source(self, number: int, place: int, edge: Edge) -> Moment | None:
         source = edge.source
@@ -295,6 +301,21 @@ class Builder:
                     self.dropped.append(Dropped(edges, place, source.item, back))
         pending.clear()
         return known
+
+
+def asked_at_end(round: Round) -> frozenset[int]:
+    """The streams whose frontier at the end of a round is waited for, as a point that is not in it."""
+    sources = (edge.source for edge in round.edges)
+    return frozenset(source.number for source in sources if source.kind == "elsewhere")
+
+
+def passed_on(pending: Sequence[Asked], edge: int) -> list[Asked]:
+    """What a stream is to wait for, as an edge from it asks for it: of each queue the newest."""
+    newest: dict[int, Asked] = {}
+    for one in sorted(pending, key=lambda one: one.newness):
+        if one.source is not None:
+            newest[one.source.coordinate] = one
+    return [one.replace(edges=(*one.edges, edge)) for one in newest.values()]
 
 
 def _coordinates(round: Round) -> list[tuple[int | None, int]]:

@@ -104,3 +104,27 @@ pipeline p {
 }
 """
     assert said(text) == (False, False, False)
+
+
+def test_a_stream_has_yet_to_wait_at_the_end_of_a_round_that_lacks_the_point() -> None:
+    """Whoever waits for it there waits for that as well, on any route: the frontier passes it on."""
+    text = """\
+spec 1
+pipeline p {
+  guard often
+  stream a
+  stream b
+  stream c
+  buffer x0 : i64[4] carried
+  buffer x1 : i64[4] carried
+  buffer x2 : i64[4] carried copies 3
+  phase p0 on a { reads x2[3 .. 3] }
+  fork a from prev 1 p2
+  launch p1 on a { updates x0 reads x1 updates x2 }
+  await p1 on b
+  when often { phase p2 on b { updates x0 } }
+  join a into b
+}
+"""
+    assert said(text) == (False, False, False)
+    assert said(text.replace("fork a from prev 1 p2", "")) == (True, True, True)
