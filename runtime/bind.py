@@ -6,15 +6,12 @@ import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from plait.runtime.devices.base import DeviceError
-from plait.runtime.devices.cpu import Cpu
-from plait.runtime.devices.replayers import replayer
+from plait.runtime.devices.base import Device
+from plait.runtime.devices.named import device as named
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
-
-DEVICES = ("cpu",)
 
 
 def bind(
@@ -22,20 +19,18 @@ def bind(
     bodies: Mapping[str, Callable[..., object]],
     *,
     opaque: Mapping[str, Any] | None = None,
-    device: str = "cpu",
+    device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
 ) -> Runner:
-    """A Runner of the schedule. With `trace`, everything that runs is noted in it.
+    """A Runner of the schedule on a device, by its name or as it is made.
 
-    Without `arena` every buffer has memory of its own.
+    With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
+    has memory of its own.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
-    if device not in DEVICES:
-        raise DeviceError(f"there is no device `{device}`; this Plait runs on {', '.join(DEVICES)}")
-    launch = replayer()
-    made = Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host)
+    made = named(device, trace) if isinstance(device, str) else device
     return Runner(load_program(schedule), bodies, opaque, made, arena)
 
 

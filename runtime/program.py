@@ -16,12 +16,13 @@ from math import lcm
 from pathlib import Path
 from typing import Any
 
-from plait.runtime.schedule import PHASE_OPS, Bucket, Capture, Phase, Region, Schedule
+from plait.runtime.schedule import PHASE_OPS, Bucket, Capture, Instruction, Phase, Region, Schedule
 
 HERE = Path(__file__).parent
 CARRIED = tuple(
     f"{part}.py"
     for part in (
+        "devices/abilities",
         "devices/job",
         "devices/refusals",
         "devices/recording",
@@ -46,6 +47,7 @@ def program_text(schedule: Schedule) -> str:
         schedule=schedule,
         settings=json.dumps(dict(schedule.settings)),
         largest=list(schedule.largest()),
+        external=schedule.external_events(),
         buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
     )
 
@@ -95,6 +97,17 @@ def _without_own_imports(text: str) -> str:
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [""] * (last - first)
     return "\n".join(lines).strip() + "\n"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of a capture: a call, or the expression of an event."""
+
+    op: str
+    on: int
+    what: str = ""
+    call: _Call | None = None
+    tasks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,7 +193,9 @@ class _Bucket:
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked
-            if one.op in PHASE_OPS:
+            if one.op == "rebind":
+                yield self.rebind(one, graphs), schedule.phases[one.of].name + place
+            elif one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
                 yield f"s{one.on}.run(p{one.of}[{turn}])", schedule.phases[one.of].name + place
             elif one.op == "load":
@@ -195,6 +210,20 @@ class _Bucket:
                 turn = _turn(event.depth, one.rounds_back)
                 op = "record" if one.op == "record" else "wait"
                 yield f"s{one.on}.{op}(e{one.of}[{turn}])", event.name + place
+
+    def rebind(self, one: Instruction, graphs: dict[int, _Graph]) -> str:
+        """A phase that writes parameters of captured tasks, and the graphs that have them."""
+        phase = self.schedule.phases[one.of]
+        written = {argument.buffer for argument in phase.arguments if argument.kind != "reads"}
+        tasks = [
+            f"(g{number}[{_turn(graph.turns)}], {buffer})"
+            for number, graph in graphs.items()
+            for buffer in sorted(
+                written & {b for p in graph.capture.phases for b in graph.tasks(p)}
+            )
+        ]
+        job = f"p{one.of}[{_turn(self.turns(phase))}]"
+        return f"s{one.on}.rebind({job}, [{', '.join(tasks)}])"
 
 
 class _Graph:
@@ -212,17 +241,34 @@ class _Graph:
             for argument in bucket.schedule.phases[phase].arguments
             if (argument.buffer, argument.rounds_back) not in capture.copied_in
         ]
+        events = bucket.schedule.events
+        held += [events[one.of].depth for one in capture.program if one.op == "external"]
         self.turns = lcm(*held)
-        """Graphs needed: one for every combination of copies whose address it holds."""
+        """Graphs needed: one for every combination of copies and events whose address it holds."""
         self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
 
     def own(self) -> list[str]:
         return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
 
-    def calls(self, turn: int) -> list[_Call]:
-        return [
-            self.bucket.call(phase, turn, self.capture.copied_in) for phase in self.capture.phases
-        ]
+    def steps(self, turn: int) -> Iterator[_Step]:
+        """What is issued while it is captured, in order."""
+        schedule = self.bucket.schedule
+        for one in self.capture.program:
+            if one.op in PHASE_OPS:
+                call = self.bucket.call(one.of, turn, self.capture.copied_in)
+                tasks = self.tasks(one.of)
+                yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)
+            elif one.op == "external":
+                depth = schedule.events[one.of].depth
+                yield _Step(one.op, one.on, f"e{one.of}[{(turn - one.rounds_back) % depth}]")
+            else:
+                yield _Step(one.op, one.on, str(one.of))
+
+    def tasks(self, phase: int) -> tuple[int, ...]:
+        """The buffers that hold parameters of a captured phase."""
+        schedule = self.bucket.schedule
+        read = {a.buffer for a in schedule.phases[phase].arguments if a.kind == "reads"}
+        return tuple(sorted(number for number in read if schedule.buffers[number].task))
 
     def written(self, turn: int) -> list[str]:
         """Everything the capture writes, to be put back after it was captured."""

@@ -74,7 +74,7 @@ class Runner:
             device.stream(name, kind) if number else device.host()
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
-        self._events = [device.events(name, depth) for name, depth in program["EVENTS"]]
+        self._events = [device.events(*event) for event in program["EVENTS"]]
         self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None

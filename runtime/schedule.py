@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from plait.runtime.buckets import smallest_bucket
 
 if TYPE_CHECKING:
+    from plait.runtime.devices.base import Device
     from plait.runtime.runner import Runner
 
 VERSION = 3
@@ -283,7 +284,7 @@ class Schedule(Record):
         bodies: Mapping[str, Callable[..., object]],
         *,
         opaque: Mapping[str, object] | None = None,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         arena: bool = True,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
@@ -319,6 +320,11 @@ class Schedule(Record):
     def routes(self) -> bool:
         """Whether rounds of one size differ: by a run-time param or a guard."""
         return any(bucket.route for bucket in self.buckets)
+
+    def external_events(self) -> frozenset[int]:
+        """Those that a graph waits for without recording them."""
+        inside = [one for capture in self.captures for one in capture.program]
+        return frozenset(one.of for one in inside if one.op == "external")
 
     def waits(self, bucket: Bucket) -> int:
         """Waits of one round, those of the host included."""

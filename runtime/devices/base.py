@@ -7,7 +7,9 @@ one stream and waited for on others; a graph is captured once and replayed. Noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
+
+from plait.runtime.devices.abilities import Abilities
 
 
 class DeviceError(Exception):
@@ -16,6 +18,19 @@ class DeviceError(Exception):
 
 Job = Callable[[], object]
 """A callable with its attributes `name` and `place` set, so that a failure can say what failed."""
+
+
+Op = Literal["run", "task", "record", "wait", "external"]
+Step: TypeAlias = "tuple[Op, Any, Any, tuple[int, ...]]"
+"""One thing issued while a graph is captured: the op, the stream, what, and buffers.
+
+| op | what | buffers |
+|---|---|---|
+| run | a job | |
+| task | a job that reads parameters of a captured task | those, by number |
+| record, wait | an event of the graph's own, by number from 0 | |
+| external | an event that is recorded outside, once for each replay | |
+"""
 
 
 class Event(Protocol):
@@ -35,7 +50,13 @@ class Stream(Protocol):
     def begin(self, round: int) -> None:
         """Everything given from here on belongs to that round."""
 
-    def run(self, job: Job) -> None: ...
+    def run(self, job: Any) -> None: ...
+
+    def rebind(self, job: Any, tasks: Iterable[tuple[Any, int]]) -> None:
+        """As `run`, of a job that writes parameters of captured tasks.
+
+        `tasks` are the graphs that read what it writes, each with the number of the buffer.
+        """
 
     def replay(self, graph: Any) -> None: ...
 
@@ -46,8 +67,16 @@ class Stream(Protocol):
         """Nothing given from here on starts before the event's newest record is reached."""
 
 
-class Host(Stream, Protocol):
+class Host(Protocol):
     """The host as a stream: what it is given is done at once, and to wait is to be held up."""
+
+    def begin(self, round: int) -> None: ...
+
+    def run(self, job: Any) -> None: ...
+
+    def rebind(self, job: Any, tasks: Iterable[tuple[Any, int]]) -> None: ...
+
+    def wait(self, event: Any) -> None: ...
 
     def leave(self) -> None:
         """A round is issued, and the host may be gone for long."""
@@ -59,12 +88,15 @@ class Device(Protocol):
     name: str
     capture_kind: str
     """How graphs are captured, in words for reports."""
+    abilities: Abilities
 
     def host(self) -> Host: ...
 
     def stream(self, name: str, kind: str) -> Stream: ...
 
-    def events(self, name: str, count: int) -> list[Any]: ...
+    def events(self, name: str, count: int, external: bool = False) -> list[Any]:
+        """`external`: a graph waits for them that does not record them."""
+        ...
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> Any:
         """Zeroed memory."""
@@ -94,8 +126,19 @@ class Device(Protocol):
         """A job that calls a phase's body."""
         ...
 
-    def capture(self, name: str, place: str, calls: list[Job], written: list[Any]) -> Graph:
-        """Captures the calls, in order. What they write of `written` is put back afterwards."""
+    def capture(
+        self,
+        name: str,
+        place: str,
+        steps: list[Step],
+        written: list[Any],
+        pool: int | None = None,
+    ) -> Graph:
+        """Captures the steps; the first of them is on the stream that the graph is issued on.
+
+        What they write of `written` is put back afterwards. Graphs of one `pool` may share memory: of
+        those, no two are in flight at once. Raises CaptureError, and then there is no graph.
+        """
         ...
 
     def synchronize(self) -> None:

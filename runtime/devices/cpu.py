@@ -10,16 +10,20 @@ import math
 import mmap
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from plait.runtime.devices.abilities import Abilities
 from plait.runtime.devices.events import Event
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
+
+if TYPE_CHECKING:
+    from plait.runtime.devices.base import Step
 
 DTYPES = {
     "bool": torch.bool,
@@ -37,6 +41,7 @@ DTYPES = {
 
 class Cpu:
     name = "cpu"
+    abilities = Abilities()
 
     def __init__(
         self,
@@ -60,7 +65,7 @@ class Cpu:
         self.streams.append(made)
         return made
 
-    def events(self, name: str, count: int) -> list[Event]:
+    def events(self, name: str, count: int, external: bool = False) -> list[Event]:
         return [Event(name) for _ in range(count)]
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
@@ -97,7 +102,16 @@ class Cpu:
     def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Job:
         return job(name, place, body, **arguments)
 
-    def capture(self, name: str, place: str, calls: list[Job], written: list[Any]) -> Any:
+    def capture(
+        self,
+        name: str,
+        place: str,
+        steps: list[Step],
+        written: list[Any],
+        pool: int | None = None,
+    ) -> Any:
+        # One stream replays it, in issue order, which every order within a graph allows.
+        calls = [what for op, _, what, _ in steps if op in ("run", "task")]
         tensors = [tensor for value in written for tensor in tensors_of(value)]
         graph = capture(name, place, calls, tensors, self._replayer)
         graph.job = job(name, place, graph.replay)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import perf_counter
+from typing import Any
 
 import torch
 
@@ -33,6 +35,9 @@ class Host:
         except Exception as error:
             raise explained(error, job, self.name, self.round) from error
         job.took = perf_counter() - start
+
+    def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
+        self.run(job)
 
     def wait(self, event: Event) -> None:
         if event.gate is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterable
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -62,6 +63,9 @@ class Stream:
                 self.bell.put(True)
 
     run = give
+
+    def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
+        self.give(job)  # a graph reads the parameters where they lie
 
     def replay(self, graph: Any) -> None:
         self.give(graph.job)
