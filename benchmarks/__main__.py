@@ -12,6 +12,7 @@ NAMES = (
     "compile_cold",
     "parse",
     "check_growth",
+    "marks",
     "order_growth",
     "round_overhead",
     "speculation",

@@ -8,6 +8,7 @@ from typing import Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
+from plait.runtime.marks import marked, marker_named
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
@@ -22,15 +23,18 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
+    marks: str | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own.
+    has memory of its own. `marks` names everything that runs in a profiler's trace: see `marks.py`.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
     made = named(device, trace) if isinstance(device, str) else device
+    if (marker := marker_named(marks)) is not None:
+        made = marked(made, marker, schedule.name)
     return Runner(load_program(schedule), bodies, opaque, made, arena)
 
 

@@ -286,11 +286,12 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
+        marks: str | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
+        return bind(self, bodies, opaque=opaque, device=device, arena=arena, marks=marks)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""

@@ -44,6 +44,8 @@ class Graph(Protocol):
     kernels: int
     replays: int
     """How often it has run."""
+    job: Any
+    """Launches it on the stream that runs it."""
 
 
 class Stream(Protocol):

@@ -1,0 +1,182 @@
+"""Marks in a profiler's trace: every phase, capture, load and round under its name in the spec.
+
+A mark reads `eagle/accept #17`: the pipeline, the phase or capture, and the round it ran in; that of a
+round as a whole is `eagle #17` and spans what the host issues. By these a trace is aligned with its
+spec. A device that is not marked has nothing of this about it, so marks that are off cost nothing.
+
+| marker | who records it |
+|---|---|
+| profiler | `torch.profiler`; what streams of the CPU run, only with `profile_all_threads=True` |
+| nvtx | Nsight Systems, on CUDA |
+| mstx | the Ascend profiler, on the host and on the stream |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, cast
+
+import torch
+
+from plait.runtime.devices.base import Device, DeviceError, Host, Stream
+from plait.runtime.devices.job import Job, job
+
+VARIABLE = "PLAIT_MARKS"
+
+
+class Marker(Protocol):
+    """Opens a range of a profiler's trace on this thread, and closes it."""
+
+    def open(self, text: str) -> Any: ...
+
+    def close(self, opened: Any) -> None: ...
+
+
+class ProfilerMarker:
+    """For `torch.profiler`."""
+
+    def open(self, text: str) -> Any:
+        opened = torch.profiler.record_function(text)
+        opened.__enter__()
+        return opened
+
+    def close(self, opened: Any) -> None:
+        opened.__exit__(None, None, None)
+
+
+class NvtxMarker:
+    """For Nsight Systems. Raises DeviceError where torch is built without CUDA."""
+
+    def __init__(self) -> None:
+        if torch.version.cuda is None:
+            raise DeviceError(
+                "marks `nvtx`: this torch is built without CUDA; `profiler` is for any"
+            )
+
+    def open(self, text: str) -> Any:
+        return torch.cuda.nvtx.range_start(text)
+
+    def close(self, opened: Any) -> None:
+        torch.cuda.nvtx.range_end(opened)
+
+
+class MstxMarker:
+    """For the Ascend profiler with `mstx=True`. Raises DeviceError where torch_npu is not there."""
+
+    def __init__(self) -> None:
+        npu = getattr(torch, "npu", None)
+        if npu is None:
+            raise DeviceError("marks `mstx`: torch_npu is not there; `profiler` is for any")
+        self._npu = npu
+
+    def open(self, text: str) -> Any:
+        # With a stream given, the range stands in the device's lane as well.
+        return self._npu.mstx.range_start(message=text, stream=self._npu.current_stream())
+
+    def close(self, opened: Any) -> None:
+        self._npu.mstx.range_end(opened)
+
+
+MARKERS: dict[str, Callable[[], Marker]] = {
+    "profiler": ProfilerMarker,
+    "nvtx": NvtxMarker,
+    "mstx": MstxMarker,
+}
+
+
+def marker_named(name: str | None) -> Marker | None:
+    """By its name, or by PLAIT_MARKS; None where neither says one. Raises DeviceError."""
+    if not (name := name or os.environ.get(VARIABLE)):
+        return None
+    if name not in MARKERS:
+        raise DeviceError(f"marks `{name}`: there are marks for {', '.join(MARKERS)}")
+    return MARKERS[name]()
+
+
+def marked(device: Device, marker: Marker, pipeline: str) -> Device:
+    """The device, with all it runs marked."""
+    return cast(Device, _Marked(device, marker, pipeline))
+
+
+class _Marked:
+    def __init__(self, device: Device, marker: Marker, pipeline: str):
+        self._device = device
+        self._marks = marker, pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def host(self) -> _MarkedHost:
+        return _MarkedHost(self._device.host(), *self._marks)
+
+    def stream(self, name: str, kind: str) -> _MarkedStream:
+        return _MarkedStream(self._device.stream(name, kind), *self._marks)
+
+    def capture(
+        self, name: str, place: str, steps: Any, written: Any, pool: int | None = None
+    ) -> Any:
+        bare = [(op, on.stream, what, tasks) for op, on, what, tasks in steps]
+        return self._device.capture(name, place, bare, written, pool)
+
+
+class _Marking:
+    """What a stream and the host share: their round, and a range around a job."""
+
+    def __init__(self, stream: Any, marker: Marker, pipeline: str):
+        self.stream = stream
+        self.round = 0
+        self._marker = marker
+        self._pipeline = pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def _marked(self, done: Job) -> Job:
+        marker, text = self._marker, f"{self._pipeline}/{done.name} #{self.round}"
+
+        def run() -> None:
+            opened = marker.open(text)
+            try:
+                done()
+            finally:
+                marker.close(opened)
+
+        made = job(done.name, done.place, run)
+        made.took = done.took
+        return made
+
+    def run(self, job: Job) -> None:
+        self.stream.run(self._marked(job))
+
+    def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
+        self.stream.rebind(self._marked(job), tasks)
+
+
+class _MarkedStream(_Marking):
+    stream: Stream
+
+    def begin(self, round: int) -> None:
+        self.round = round
+        self.stream.begin(round)
+
+    def replay(self, graph: Any) -> None:
+        self.stream.run(self._marked(graph.job))
+
+
+class _MarkedHost(_Marking):
+    stream: Host
+    _opened: Any = None
+
+    def begin(self, round: int) -> None:
+        if self._opened is not None:  # of a round that failed
+            self._marker.close(self._opened)
+        self.round = round
+        self._opened = self._marker.open(f"{self._pipeline} #{round}")
+        self.stream.begin(round)
+
+    def leave(self) -> None:
+        if self._opened is not None:
+            self._marker.close(self._opened)
+            self._opened = None
+        self.stream.leave()
