@@ -8,6 +8,7 @@ from typing import Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
+from plait.runtime.fallback import Fallback
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
@@ -22,16 +23,28 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
+    strict: bool = False,
+    prepare: bool | Callable[[str], None] = False,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own.
+    has memory of its own. A capture that fails is told of once, through the log `plait`, and its phases run
+    one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
+    largest first, and a callable is told each; else a bucket is when a round first needs it.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    return Runner(load_program(schedule), bodies, opaque, made, arena)
+    fallback = None if strict else Fallback()
+    runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)
+    if prepare:
+        try:
+            runner.prepare(prepare if callable(prepare) else lambda bucket: None)
+        except BaseException:
+            runner.close()
+            raise
+    return runner
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

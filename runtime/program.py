@@ -185,6 +185,11 @@ class _Bucket:
         captures = range(len(self.schedule.captures))
         return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
 
+    def all_inputs(self) -> str:
+        """Of every capture of the schedule, what its graphs take in."""
+        captures = range(len(self.schedule.captures))
+        return ", ".join(f"own{n}" if n in self.captures else "[]" for n in captures)
+
     def steps(self) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
         schedule = self.schedule
@@ -246,6 +251,9 @@ class _Graph:
         self.turns = lcm(*held)
         """Graphs needed: one for every combination of copies and events whose address it holds."""
         self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
+        own = len(bucket.schedule.pools) + number
+        self.pool = own if capture.pool is None else capture.pool
+        """A capture of no pool has one of its own, for its graphs in every bucket."""
 
     def own(self) -> list[str]:
         return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]

@@ -286,11 +286,21 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
+        strict: bool = False,
+        prepare: bool | Callable[[str], None] = False,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
+        return bind(
+            self,
+            bodies,
+            opaque=opaque,
+            device=device,
+            arena=arena,
+            strict=strict,
+            prepare=prepare,
+        )
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""

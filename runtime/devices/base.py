@@ -44,6 +44,8 @@ class Graph(Protocol):
     kernels: int
     replays: int
     """How often it has run."""
+    taken: int
+    """Bytes that it needed beyond what its pool had."""
 
 
 class Stream(Protocol):

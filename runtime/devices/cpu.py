@@ -19,6 +19,7 @@ from plait.runtime.devices.events import Event
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
+from plait.runtime.devices.memory import Pool
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
 
@@ -55,6 +56,7 @@ class Cpu:
         self._pace = Pace()
         self.streams = self._pace.streams
         self._host = host(self._pace)
+        self._pools: dict[int, Pool] = {}
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
 
     def host(self) -> Host:
@@ -113,7 +115,8 @@ class Cpu:
         # One stream replays it, in issue order, which every order within a graph allows.
         calls = [what for op, _, what, _ in steps if op in ("run", "task")]
         tensors = [tensor for value in written for tensor in tensors_of(value)]
-        graph = capture(name, place, calls, tensors, self._replayer)
+        shared = None if pool is None else self._pools.setdefault(pool, Pool())
+        graph = capture(name, place, calls, tensors, self._replayer, shared)
         graph.job = job(name, place, graph.replay)
         return graph
 
