@@ -107,7 +107,8 @@ class _Step:
     on: int
     what: str = ""
     call: _Call | None = None
-    tasks: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Buffers, of a task; how many rounds back, of an event outside."""
 
 
 @dataclass(frozen=True)
@@ -265,10 +266,11 @@ class _Graph:
             if one.op in PHASE_OPS:
                 call = self.bucket.call(one.of, turn, self.capture.copied_in)
                 tasks = self.tasks(one.of)
-                yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)
+                yield _Step("task" if tasks else "run", one.on, call=call, numbers=tasks)
             elif one.op == "external":
                 depth = schedule.events[one.of].depth
-                yield _Step(one.op, one.on, f"e{one.of}[{(turn - one.rounds_back) % depth}]")
+                event = f"e{one.of}[{(turn - one.rounds_back) % depth}]"
+                yield _Step(one.op, one.on, event, numbers=(one.rounds_back,))
             else:
                 yield _Step(one.op, one.on, str(one.of))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from plait.runtime.devices.abilities import Abilities
-from plait.runtime.devices.events import Event
+from plait.runtime.devices.events import Event, External
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
@@ -68,7 +68,8 @@ class Cpu:
         return made
 
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
-        return [Event(name) for _ in range(count)]
+        kind = External if external else Event
+        return [kind(name) for _ in range(count)]
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
@@ -112,12 +113,21 @@ class Cpu:
         written: list[Any],
         pool: int | None = None,
     ) -> Any:
-        # One stream replays it, in issue order, which every order within a graph allows.
-        calls = [what for op, _, what, _ in steps if op in ("run", "task")]
+        # One stream replays it, in issue order, which every order within a graph allows; where it waits
+        # for an event outside, one graph ends and another begins.
         tensors = [tensor for value in written for tensor in tensors_of(value)]
         shared = None if pool is None else self._pools.setdefault(pool, Pool())
-        graph = capture(name, place, calls, tensors, self._replayer, shared)
-        graph.job = job(name, place, graph.replay)
+        graph: Any = None
+        for wait, calls in _parts(steps):
+            part = capture(name, place, calls, tensors, self._replayer, shared)
+            part.job = job(name, place, part.replay)
+            if graph is None:
+                graph = part
+                continue
+            graph.rest.append((*wait, part.job))
+            graph.phases += part.phases
+            graph.kernels += part.kernels
+            graph.taken += part.taken
         return graph
 
     def synchronize(self) -> None:
@@ -128,6 +138,17 @@ class Cpu:
     def close(self) -> None:
         self._pace.close()
         self.streams.clear()
+
+
+def _parts(steps: list[Step]) -> list[tuple[Any, list[Job]]]:
+    """The calls behind each event outside that the steps wait for, with it and how many rounds back."""
+    parts: list[tuple[Any, list[Job]]] = [((), [])]
+    for op, _, what, numbers in steps:
+        if op == "external":
+            parts.append(((what, *numbers), []))
+        elif op in ("run", "task"):
+            parts[-1][1].append(what)
+    return parts
 
 
 def map_tensors(function: Callable, value: Any) -> Any:

@@ -46,6 +46,8 @@ class Graph:
         self.replays = 0
         self.job: Any = None
         """For the stream that replays it."""
+        self.rest: list[tuple[Any, int, Any]] = []
+        """What comes behind a wait inside it: the event, how many rounds back, and the job then."""
         self._launch = launch
 
     def replay(self) -> None:
