@@ -93,11 +93,11 @@ class External(Event):
         super().__init__(name)
 
     @property
-    def gate(self) -> Gate | None:  # type: ignore[override]
+    def gate(self) -> Gate | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._newest
 
     @gate.setter
-    def gate(self, gate: Gate | None) -> None:
+    def gate(self, gate: Gate | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._newest = gate
         if gate is not None:
             self._round = gate.stream.giving

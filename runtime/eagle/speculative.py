@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from plait.runtime.bind import bind
+from plait.runtime.devices.base import Device
 from plait.runtime.eagle.chain import (
     NOT_ACCEPTED,
     Chain,
@@ -33,7 +34,8 @@ CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 class Speculative:
     """Raises RequestError, BindError, DeviceError when made; PhaseError from `advance`.
 
-    `on_tokens(request, count)` is called when a request has new tokens, `count` of them.
+    `on_tokens(request, count)` is called when a request has new tokens, `count` of them. With `prepare` the
+    buckets that are needed at first are captured now, and a callable is told each; `strict` as in `bind`.
     """
 
     def __init__(
@@ -42,7 +44,9 @@ class Speculative:
         model: TinyModel,
         requests: list[Request],
         *,
-        device: str = "cpu",
+        device: str | Device = "cpu",
+        prepare: bool | Callable[[str], None] = True,
+        strict: bool = False,
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
@@ -70,8 +74,17 @@ class Speculative:
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
-        self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
-        self.runner.prepare(**{self.dim: min(len(requests), self.slots)})
+        self.runner = bind(
+            schedule,
+            bodies,
+            opaque=self.chain.opaque(),
+            device=device,
+            trace=trace,
+            strict=strict,
+        )
+        if prepare:
+            progress = prepare if callable(prepare) else lambda bucket: None
+            self.runner.prepare(progress, **{self.dim: min(len(requests), self.slots)})
         for buffer in schedule.buffers:
             if buffer.name == "out_tokens":
                 for copy in range(buffer.copies):
