@@ -10,7 +10,7 @@ from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
 from plait.runtime.fallback import Fallback
 from plait.runtime.program import program_text
-from plait.runtime.runner import Runner
+from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
 
@@ -35,6 +35,12 @@ def bind(
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
+    for buffer in schedule.buffers:
+        if buffer.pad is not None and () in buffer.live:
+            raise BindError(
+                f"{schedule.place_of(buffer.place)}: `{buffer.name}` is padded, but how many of its rows are "
+                "live cannot be told: let its size be one dim, times a number, plus a number"
+            )
     made = named(device, trace) if isinstance(device, str) else device
     fallback = None if strict else Fallback()
     runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)

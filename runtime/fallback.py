@@ -71,6 +71,7 @@ class Fallback:
         bodies: Any,
         buffers: Any,
         opaque: Any,
+        fill: Any,
         streams: list[Any],
         events: list[Any],
     ) -> Any:
@@ -81,12 +82,12 @@ class Fallback:
         lost: dict[str, Lost] = {}
         try:
             capturing = _Capturing(device, lost, lenient=False)
-            return bind(capturing, bodies, buffers, opaque, streams, events)
+            return bind(capturing, bodies, buffers, opaque, fill, streams, events)
         except _Missed:
             pass  # behind this clause nothing holds what the capture made
         capturing = _Capturing(device, lost, lenient=True)
         issuing = [_Issuing(stream) for stream in streams]
-        found = bind(capturing, bodies, buffers, opaque, issuing, events)
+        found = bind(capturing, bodies, buffers, opaque, fill, issuing, events)
         for one in lost.values():
             log.warning(
                 "%s: `%s` is no graph at %s, so every round there issues its phases one by one, %d of "

@@ -6,6 +6,7 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
+from plait.runtime.padding import Fill
 
 
 class BindError(Exception):
@@ -78,8 +80,10 @@ class Runner:
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
         self._fallback = fallback
-        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]], list[list[Any]]]] = {}
+        self._bound: dict[int, tuple[Callable[..., None], list[list[Any]], list[list[Any]]]] = {}
         self._used = [0] * len(self._sizes)
+        self._lives: deque[dict[str, int]] = deque(maxlen=program["BACK"] + 1)
+        """The sizes of the newest rounds, newest first."""
         self._failure: BaseException | None = None
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
@@ -99,7 +103,8 @@ class Runner:
                 self._bind(number)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._bound[number][0](self.rounds)
+            self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
+            self._bound[number][0](self.rounds, self._lives)
             self._streams[0].leave()
         except Exception as error:
             self._failure = error
@@ -256,11 +261,10 @@ class Runner:
         *_, bind = self._tables["BUCKETS"][number]
         if self._fallback is not None:
             bind = partial(self._fallback.bind, self._shown(number), bind)
-        bodies, buffers = self._bodies, self._buffers
+        fill = partial(Fill, self.device)
+        tables = self._bodies, self._buffers, self._opaque, fill, self._streams, self._events
         with _for_any_thread():
-            self._bound[number] = bind(
-                self.device, bodies, buffers, self._opaque, self._streams, self._events
-            )
+            self._bound[number] = bind(self.device, *tables)
 
     def _block(self, size: int) -> Any:
         """Memory for all buffers that share some; None: there are none."""

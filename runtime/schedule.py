@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
     from plait.runtime.runner import Runner
 
-VERSION = 3
+VERSION = 4
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 Region: TypeAlias = "tuple[Axis, ...] | None"
+Live: TypeAlias = "tuple[str, int, int] | tuple[()] | None"
+"""Of an axis: a dim, and what to multiply it by and to add; (): nobody knows; None: it is all live."""
 Kind: TypeAlias = Literal["reads", "updates", "writes"]
 Op: TypeAlias = Literal[
     "run", "launch", "rebind", "record", "wait", "external", "load", "replay", "block", "vote"
@@ -141,6 +143,8 @@ class Buffer(Record):
     pool: int | None = None
     offset: int | None = None
     """Where it begins in the arena, in bytes; None: it has memory of its own."""
+    live: tuple[Live, ...] = ()
+    """Of each axis, how many of its rows a round has; empty where no axis depends on a dim."""
 
     @property
     def opaque(self) -> bool:
@@ -330,6 +334,11 @@ class Schedule(Record):
     def routes(self) -> bool:
         """Whether rounds of one size differ: by a run-time param or a guard."""
         return any(bucket.route for bucket in self.buckets)
+
+    @property
+    def furthest_back(self) -> int:
+        """How many rounds ago the oldest value is from that a phase reads."""
+        return max((one.rounds_back for phase in self.phases for one in phase.arguments), default=0)
 
     def external_events(self) -> frozenset[int]:
         """Those that a graph waits for without recording them."""

@@ -229,10 +229,16 @@ class Check:
 
     def axes(self) -> None:
         """That a buffer has the same number of axes in every bucket it has a part in."""
+        dims = {name for name, _ in self.schedule.buckets[0].sizes}
         for number, buffer in enumerate(self.schedule.buffers):
             shapes = [bucket.shapes[number] for bucket in self.schedule.buckets]
             if len({len(shape) for shape in shapes if shape}) > 1:
                 self.fail("buckets", f"give {buffer.name} different numbers of axes")
+            axes = {len(shape) for shape in shapes if shape}
+            if buffer.live and axes and axes != {len(buffer.live)}:
+                self.fail(f"buffers[{number}].live", f"does not fit the axes of {buffer.name}")
+            if not {axis[0] for axis in buffer.live if axis} <= dims:
+                self.fail(f"buffers[{number}].live", "names what is no dim")
 
     def parts(self, where: str, bucket: Bucket) -> None:
         """That what takes part in a bucket has its sizes there."""

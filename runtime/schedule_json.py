@@ -34,6 +34,7 @@ def to_json(schedule: Schedule) -> str:
                 "pad": b.pad,
                 "pool": b.pool,
                 "offset": b.offset,
+                "live": [None if axis is None else list(axis) for axis in b.live],
                 "place": _place(b.place),
             }
             for b in schedule.buffers

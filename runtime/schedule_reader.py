@@ -242,8 +242,8 @@ def _read_stream(at: _At) -> Stream:
 
 
 def _read_buffer(at: _At) -> Buffer:
-    words = "name dtype memory carried static copies task pad pool offset place"
-    name, dtype, memory, carried, static, copies, task, pad, pool, offset, place = at.fields(
+    words = "name dtype memory carried static copies task pad pool offset live place"
+    name, dtype, memory, carried, static, copies, task, pad, pool, offset, live, place = at.fields(
         *words.split()
     )
     return Buffer(
@@ -258,7 +258,15 @@ def _read_buffer(at: _At) -> Buffer:
         pad.optional(_At.number),
         pool.optional(_At.count),
         offset.optional(_At.count),
+        live.each(lambda axis: axis.optional(_read_live)),
     )
+
+
+def _read_live(at: _At) -> tuple[str, int, int] | tuple[()]:
+    if at.value == []:
+        return ()
+    dim, by, plus = at.items(3)
+    return dim.name(), by.count(-MOST_ELEMENTS), plus.count(-MOST_ELEMENTS)
 
 
 def _read_event(at: _At) -> Event:
