@@ -50,6 +50,7 @@ def program_text(schedule: Schedule) -> str:
         settings=json.dumps(dict(schedule.settings)),
         largest=list(schedule.largest()),
         external=schedule.external_events(),
+        later=schedule.read_later(),
         buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
     )
 

@@ -39,7 +39,7 @@ class Runner:
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
-    that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
+    that makes one for the sizes of a bucket: once, at the largest, if a later round reads it. Without
     `arena` no buffer shares memory with another, and all may be looked at. Without `fallback` a capture
     that fails is an error.
 
@@ -294,7 +294,7 @@ class Runner:
 
     def _opaque(self, number: int, sizes: dict[str, int], copies: int) -> list[Any]:
         """What stands for an opaque buffer at a bucket, one a copy."""
-        name, *_, carried = self._tables["BUFFERS"][number]
+        name, *_, later = self._tables["BUFFERS"][number]
         if number in self._once:
             return self._once[number]
         given = self._given[name]
@@ -310,7 +310,7 @@ class Runner:
             what = f"what makes the opaque buffer `{name}` failed for {shown_sizes(sizes)}"
             raise BindError(f"{what}: {type(error).__name__}: {error}") from error
         made = [self._tensors(name, one) for one in made]
-        if carried:
+        if later:
             self._once[number] = made
         return made
 

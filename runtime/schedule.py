@@ -335,6 +335,11 @@ class Schedule(Record):
         """Whether rounds of one size differ: by a run-time param or a guard."""
         return any(bucket.route for bucket in self.buckets)
 
+    def read_later(self) -> frozenset[int]:
+        """Buffers that a phase reads as an earlier round, perhaps of another bucket, has left them."""
+        arguments = (one for phase in self.phases for one in phase.arguments)
+        return frozenset(one.buffer for one in arguments if one.rounds_back)
+
     @property
     def furthest_back(self) -> int:
         """How many rounds ago the oldest value is from that a phase reads."""

@@ -132,6 +132,40 @@ def test_a_value_of_another_bucket_is_right_in_the_rows_of_both(pad: str, compil
                 assert seen[both:size] == [-1] * (size - both)
 
 
+OPAQUE = """\
+spec 1
+pipeline p {
+  dim bs in [1, 4]
+  stream main
+  stream side
+  buffer m    : opaque copies 2
+  buffer seen : i64[4] carried
+  phase make on main { writes m }
+  fork side from prev make
+  phase look on side { reads prev m  writes seen }
+  join side into main
+}
+"""
+
+
+def test_an_opaque_value_of_another_bucket_is_that_rounds_own(compiled) -> None:
+    """What is read a round later is made once, at the largest, and not again for each bucket."""
+    made = []
+
+    def make(m):
+        made.append(len(m))
+        m.fill_(len(made))
+
+    bodies = {"make": make, "look": lambda m, seen: seen.copy_(m)}
+    seen = []
+    with compiled(OPAQUE).bind(bodies, opaque={"m": lambda bs: torch.zeros(bs)}) as runner:
+        for live in (1, 4, 1, 4, 4, 1):
+            runner.step(bs=live)
+            runner.drain()
+            seen.append(runner.buffer("seen").tolist()[0])
+    assert seen == [0, 1, 2, 3, 4, 5] and made == [4] * 6
+
+
 EXCHANGED = """\
 spec 1
 pipeline p {
