@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,16 +23,30 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
+    checked: bool | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own.
+    has memory of its own. `checked`: what phases declare is held against what they do, without an arena;
+    None: if PLAIT_CHECK=1 asks for it.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    return Runner(load_program(schedule), bodies, opaque, made, arena)
+    if not (asked_for() if checked is None else checked):
+        return Runner(load_program(schedule), bodies, opaque, made, arena)
+    from plait.runtime.checked.checker import Checker
+
+    checker = Checker(schedule, made)
+    runner = Runner(load_program(schedule), bodies, opaque, checker.device(), arena=False)
+    checker.knows(runner.copies())
+    return runner
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for checked mode."""
+    return os.environ.get("PLAIT_CHECK", "").lower() in ("1", "true", "yes", "on")
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

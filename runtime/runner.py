@@ -202,6 +202,10 @@ class Runner:
             )
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
 
+    def copies(self) -> dict[str, list[Any]]:
+        """Of every buffer, its copies at their largest; none where it is made for each bucket anew."""
+        return {name: list(self._buffers[number]) for name, number in self._names.items()}
+
     @property
     def sizes(self) -> list[dict[str, int]]:
         """Of every bucket, smallest first."""

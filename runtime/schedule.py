@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
     from plait.runtime.runner import Runner
 
-VERSION = 3
+VERSION = 4
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -243,6 +243,8 @@ class Bucket(Record):
     """Of every capture; 0 where it has no part in this one."""
     route: tuple[tuple[str, Setting], ...] = ()
     """Of every run-time param and every guard that is asked, the value that leads here."""
+    disjoint: tuple[tuple[int, Region, Region], ...] = ()
+    """Buffers with two parts of each, which the author of the spec vouches never meet."""
 
     @property
     def name(self) -> str:
@@ -286,11 +288,12 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
+        checked: bool | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
+        return bind(self, bodies, opaque=opaque, device=device, arena=arena, checked=checked)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""
