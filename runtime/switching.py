@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from plait.runtime.runner import Runner
@@ -95,7 +96,7 @@ def _move(before: Schedule, old: Runner, after: Schedule, new: Runner) -> Switch
         out_of = [old.device.tensors(copy) for copy in held[name]]
         into = [new.device.tensors(copy) for copy in holds[name]]
         if had[name] == have[name] and _shapes(out_of) == _shapes(into):
-            for one, other in zip(sum(into, []), sum(out_of, []), strict=True):
+            for one, other in zip(chain(*into), chain(*out_of), strict=True):
                 if one is not other:
                     one.copy_(other)
             moved.append(name)
