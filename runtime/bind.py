@@ -9,6 +9,7 @@ from typing import Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
+from plait.runtime.fallback import Fallback
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
@@ -24,23 +25,37 @@ def bind(
     trace: Trace | None = None,
     arena: bool = True,
     checked: bool | None = None,
+    strict: bool = False,
+    prepare: bool | Callable[[str], None] = False,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own. `checked`: what phases declare is held against what they do, without an arena;
-    None: if PLAIT_CHECK=1 asks for it.
+    has memory of its own. A capture that fails is told of once, through the log `plait`, and its phases run
+    one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
+    largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
+    phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
+    asks for it.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    if not (asked_for() if checked is None else checked):
-        return Runner(load_program(schedule), bodies, opaque, made, arena)
-    from plait.runtime.checked.checker import Checker
+    checker = None
+    if asked_for() if checked is None else checked:
+        from plait.runtime.checked.checker import Checker
 
-    checker = Checker(schedule, made)
-    runner = Runner(load_program(schedule), bodies, opaque, checker.device(), arena=False)
-    checker.knows(runner.copies())
+        checker = Checker(schedule, made)
+        made, arena, strict = checker.device(), False, True
+    fallback = None if strict else Fallback()
+    runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)
+    if checker is not None:
+        checker.knows(runner.copies())
+    if prepare:
+        try:
+            runner.prepare(prepare if callable(prepare) else lambda bucket: None)
+        except BaseException:
+            runner.close()
+            raise
     return runner
 
 

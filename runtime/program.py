@@ -122,7 +122,8 @@ class _Step:
     on: int
     what: str = ""
     call: _Call | None = None
-    tasks: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Buffers, of a task; how many rounds back, of an event outside."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,11 @@ class _Bucket:
         captures = range(len(self.schedule.captures))
         return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
 
+    def all_inputs(self) -> str:
+        """Of every capture of the schedule, what its graphs take in."""
+        captures = range(len(self.schedule.captures))
+        return ", ".join(f"own{n}" if n in self.captures else "[]" for n in captures)
+
     def parts(self) -> str:
         """Everything that a round runs, in issue order: phases and graphs."""
         letters = {"replay": "g"} | dict.fromkeys(PHASE_OPS, "p")
@@ -267,6 +273,9 @@ class _Graph:
         self.turns = lcm(*held)
         """Graphs needed: one for every combination of copies and events whose address it holds."""
         self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
+        own = len(bucket.schedule.pools) + number
+        self.pool = own if capture.pool is None else capture.pool
+        """A capture of no pool has one of its own, for its graphs in every bucket."""
 
     def own(self) -> list[str]:
         return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
@@ -278,10 +287,11 @@ class _Graph:
             if one.op in PHASE_OPS:
                 call = self.bucket.call(one.of, turn, self.capture.copied_in)
                 tasks = self.tasks(one.of)
-                yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)
+                yield _Step("task" if tasks else "run", one.on, call=call, numbers=tasks)
             elif one.op == "external":
                 depth = schedule.events[one.of].depth
-                yield _Step(one.op, one.on, f"e{one.of}[{(turn - one.rounds_back) % depth}]")
+                event = f"e{one.of}[{(turn - one.rounds_back) % depth}]"
+                yield _Step(one.op, one.on, event, numbers=(one.rounds_back,))
             else:
                 yield _Step(one.op, one.on, str(one.of))
 

@@ -45,7 +45,8 @@ class Runner:
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
     that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
-    `arena` no buffer shares memory with another, and all may be looked at.
+    `arena` no buffer shares memory with another, and all may be looked at. Without `fallback` a capture
+    that fails is an error.
 
     Raises BindError.
     """
@@ -57,6 +58,7 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
         arena: bool = True,
+        fallback: Any = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -82,7 +84,11 @@ class Runner:
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
-        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]], Parts]] = {}
+        self._fallback = fallback
+        self._bound: dict[
+            int, tuple[Callable[[int], None], list[list[Any]], list[list[Any]], Parts]
+        ] = {}
+        """Of each bucket the round, of every capture its graphs and what they take in, and all that runs."""
         self._begun: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
         """The newest rounds, with their buckets."""
         self._used = [0] * len(self._sizes)
@@ -133,7 +139,7 @@ class Runner:
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
-                progress(shown_sizes({**self._sizes[number], **self._routes[number]}))
+                progress(self._shown(number))
                 with self._whole():
                     self._bind(number)
 
@@ -157,7 +163,7 @@ class Runner:
             self._failure = lost
             return
         begun = {
-            round: self._bound[bucket][2] for round, bucket in self._begun if bucket in self._bound
+            round: self._bound[bucket][-1] for round, bucket in self._begun if bucket in self._bound
         }
         if isinstance(error, PhaseError):
             tell(error, others, begun, self._tables["KEPT"])
@@ -212,12 +218,15 @@ class Runner:
         return self._sizes
 
     def counts(self) -> list[dict[str, Any]]:
-        """What ran, bucket by bucket: rounds, waits, and for every graph its rows and replays."""
+        """What ran, bucket by bucket: rounds, waits, and for every graph its rows, replays and bytes.
+
+        `lost` are captures that are no graphs there, each with why and how many rounds did without.
+        """
         found = []
         for number, sizes in enumerate(self._sizes):
             graphs = {}
-            for name, rows, turns in zip(
-                self._tables["CAPTURES"], self._rows[number], self._graphs(number), strict=True
+            for name, rows, turns, inputs in zip(
+                self._tables["CAPTURES"], self._rows[number], *self._graphs(number), strict=True
             ):
                 if not rows:
                     continue  # it has no part in this bucket
@@ -225,6 +234,8 @@ class Runner:
                     "rows": rows,
                     "replays": sum(graph.replays for graph in turns),
                     "phases": list(turns[0].phases) if turns else [],
+                    "bytes": sum(graph.taken for graph in turns)
+                    + sum(self.device.size(one) for one in inputs),
                 }
             waits = self._waits[number] * self._used[number]
             entry = {
@@ -233,6 +244,9 @@ class Runner:
                 "rounds": self._used[number],
                 "waits": waits,
                 "graphs": graphs,
+                "lost": []
+                if self._fallback is None
+                else self._fallback.in_bucket(self._shown(number)),
             }
             found.append(entry)
         return found
@@ -260,14 +274,22 @@ class Runner:
         finally:
             self.close()
 
-    def _graphs(self, number: int) -> list[list[Any]]:
+    def _graphs(self, number: int) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Of every capture its graphs at a bucket, and what they take in."""
         if number in self._bound:
-            return self._bound[number][1]
-        return [[] for _ in self._tables["CAPTURES"]]
+            return self._bound[number][1:3]
+        none: list[list[Any]] = [[] for _ in self._tables["CAPTURES"]]
+        return none, none
+
+    def _shown(self, number: int) -> str:
+        """A bucket in words."""
+        return shown_sizes({**self._sizes[number], **self._routes[number]})
 
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
         *_, bind = self._tables["BUCKETS"][number]
+        if self._fallback is not None:
+            bind = partial(self._fallback.bind, self._shown(number), bind)
         bodies, buffers = self._bodies, self._buffers
         with _for_any_thread():
             self._bound[number] = bind(

@@ -289,11 +289,22 @@ class Schedule(Record):
         device: str | Device = "cpu",
         arena: bool = True,
         checked: bool | None = None,
+        strict: bool = False,
+        prepare: bool | Callable[[str], None] = False,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena, checked=checked)
+        return bind(
+            self,
+            bodies,
+            opaque=opaque,
+            device=device,
+            arena=arena,
+            checked=checked,
+            strict=strict,
+            prepare=prepare,
+        )
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""

@@ -41,7 +41,8 @@ class Speculative:
     """Raises RequestError, BindError, DeviceError when made; from `advance` a PhaseError it cannot mend.
 
     `on_tokens(request, count)` is called when a request has new tokens, `count` of them, and
-    `on_fault(error)` when a round has failed and its requests are prefilled again.
+    `on_fault(error)` when a round has failed and its requests are prefilled again. With `prepare` the
+    buckets that are needed at first are captured now, and a callable is told each; `strict` as in `bind`.
     """
 
     def __init__(
@@ -51,6 +52,8 @@ class Speculative:
         requests: list[Request],
         *,
         device: str | Device = "cpu",
+        prepare: bool | Callable[[str], None] = True,
+        strict: bool = False,
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
@@ -85,8 +88,17 @@ class Speculative:
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
-        self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
-        self.runner.prepare(**{self.dim: min(len(requests), self.slots)})
+        self.runner = bind(
+            schedule,
+            bodies,
+            opaque=self.chain.opaque(),
+            device=device,
+            trace=trace,
+            strict=strict,
+        )
+        if prepare:
+            progress = prepare if callable(prepare) else lambda bucket: None
+            self.runner.prepare(progress, **{self.dim: min(len(requests), self.slots)})
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
 
