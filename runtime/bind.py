@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
+    checked: bool | None = None,
     strict: bool = False,
     prepare: bool | Callable[[str], None] = False,
 ) -> Runner:
@@ -31,7 +33,9 @@ def bind(
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
     has memory of its own. A capture that fails is told of once, through the log `plait`, and its phases run
     one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
-    largest first, and a callable is told each; else a bucket is when a round first needs it.
+    largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
+    phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
+    asks for it.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
@@ -42,8 +46,16 @@ def bind(
                 "live cannot be told: let its size be one dim, times a number, plus a number"
             )
     made = named(device, trace) if isinstance(device, str) else device
+    checker = None
+    if asked_for() if checked is None else checked:
+        from plait.runtime.checked.checker import Checker
+
+        checker = Checker(schedule, made)
+        made, arena, strict = checker.device(), False, True
     fallback = None if strict else Fallback()
     runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)
+    if checker is not None:
+        checker.knows(runner.copies())
     if prepare:
         try:
             runner.prepare(prepare if callable(prepare) else lambda bucket: None)
@@ -51,6 +63,11 @@ def bind(
             runner.close()
             raise
     return runner
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for checked mode."""
+    return os.environ.get("PLAIT_CHECK", "").lower() in ("1", "true", "yes", "on")
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

@@ -45,6 +45,14 @@ class Eager:
     replays: int = 0
     taken: int = 0
 
+    @property
+    def jobs(self) -> list[Any]:
+        return [what for op, _, what, _ in self.steps if op in ("run", "task")]
+
+    @property
+    def ran(self) -> int:
+        return min(job.ran for job in self.jobs)
+
     def issue(self) -> None:
         self.lost.rounds += 1
         for op, stream, what, _ in self.steps:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from plait.runtime.devices.job import job
+
 Axis = tuple[int | None, int, str, int, int]
 """Of a tensor: the axis (None: its region has dropped it), where the region begins there, and of how
 many rows are live the dim, and what to multiply it by and to add."""
@@ -21,12 +23,10 @@ class Fill:
 
     def __init__(
         self,
-        device: Any,
         name: str,
         place: str,
         parts: Sequence[tuple[Any, Any, Sequence[Axis], int]],
     ) -> None:
-        self.device = device
         self.name = name
         self.place = place
         self.parts = parts
@@ -41,7 +41,7 @@ class Fill:
             for rows in (_past(tensor, axes, lives, back) if axes else [tensor])
         ]
         if found:
-            stream.run(self.device.call(self.name, self.place, _fill, {"found": found}))
+            stream.run(job(self.name, self.place, _fill, found))
 
 
 def _past(

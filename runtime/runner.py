@@ -15,7 +15,12 @@ from typing import Any
 import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.faults import Parts, tell
 from plait.runtime.padding import Fill
+
+REMEMBERED = 1024
+"""Rounds of which it is known, when one has failed, what of them ran."""
 
 
 class BindError(Exception):
@@ -33,7 +38,8 @@ class Runner:
     """One schedule on one device. Not for several host threads at once.
 
     `step` issues a round and returns while it may still run; `drain` waits for everything issued.
-    A bucket's graphs are captured the first time it is used, or by `prepare`.
+    After an error of either nothing runs any more, and the next round may. A bucket's graphs are captured
+    the first time it is used, or by `prepare`.
 
     `program` is the namespace of a program text. `bodies` maps phase names to callables, which get
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
@@ -80,11 +86,17 @@ class Runner:
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
         self._fallback = fallback
-        self._bound: dict[int, tuple[Callable[..., None], list[list[Any]], list[list[Any]]]] = {}
+        self._bound: dict[
+            int, tuple[Callable[..., None], list[list[Any]], list[list[Any]], Parts]
+        ] = {}
+        """Of each bucket the round, of every capture its graphs and what they take in, and all that runs."""
+        self._begun: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets."""
         self._used = [0] * len(self._sizes)
         self._lives: deque[dict[str, int]] = deque(maxlen=program["BACK"] + 1)
         """The sizes of the newest rounds, newest first."""
         self._failure: BaseException | None = None
+        """Why nothing runs any more."""
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
@@ -92,8 +104,8 @@ class Runner:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
         Every dim of the spec is given, and every run-time param and guard: `step(bs=3, ready=True)`.
-        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
-        RuntimeError once the runner is closed or interrupted.
+        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, in this
+        round or one in flight, and RuntimeError once the runner is closed or interrupted.
         """
         number = self.bucket_for(**live)
         self._check()
@@ -103,11 +115,12 @@ class Runner:
                 self._bind(number)
             for stream in self._streams:
                 stream.begin(self.rounds)
+            self._begun.append((self.rounds, number))
             self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
             self._bound[number][0](self.rounds, self._lives)
             self._streams[0].leave()
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
         self._used[number] += 1
         self.rounds += 1
@@ -136,14 +149,30 @@ class Runner:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Around what cannot be done half: an error or an interrupt ends the runner."""
+        """Around what cannot be done half: an interrupt ends the runner."""
         self._check()
         self._at_it = True
         try:
             yield
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
+        self._at_it = False
+
+    def _recover(self, error: Exception) -> None:
+        """After an error: nothing runs any more, the error says what had run, and the next round may."""
+        try:
+            others = [one for one in self.device.recover() if one is not error]
+        except Exception as lost:
+            self._failure = lost
+            return
+        begun = {
+            round: self._bound[bucket][-1] for round, bucket in self._begun if bucket in self._bound
+        }
+        if isinstance(error, PhaseError):
+            tell(error, others, begun, self._tables["KEPT"])
+        if self.rounds in begun:
+            self.rounds += 1  # its number is used up, as what it wrote is
         self._at_it = False
 
     def _check(self) -> None:
@@ -182,6 +211,10 @@ class Runner:
                 f"rounds_back = {rounds_back}: {have}, of rounds 0 to {len(copies) - 1} back"
             )
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
+
+    def copies(self) -> dict[str, list[Any]]:
+        """Of every buffer, its copies at their largest; none where it is made for each bucket anew."""
+        return {name: list(self._buffers[number]) for name, number in self._names.items()}
 
     @property
     def sizes(self) -> list[dict[str, int]]:
@@ -248,7 +281,7 @@ class Runner:
     def _graphs(self, number: int) -> tuple[list[list[Any]], list[list[Any]]]:
         """Of every capture its graphs at a bucket, and what they take in."""
         if number in self._bound:
-            return self._bound[number][1:]
+            return self._bound[number][1:3]
         none: list[list[Any]] = [[] for _ in self._tables["CAPTURES"]]
         return none, none
 
@@ -261,8 +294,7 @@ class Runner:
         *_, bind = self._tables["BUCKETS"][number]
         if self._fallback is not None:
             bind = partial(self._fallback.bind, self._shown(number), bind)
-        fill = partial(Fill, self.device)
-        tables = self._bodies, self._buffers, self._opaque, fill, self._streams, self._events
+        tables = self._bodies, self._buffers, self._opaque, Fill, self._streams, self._events
         with _for_any_thread():
             self._bound[number] = bind(self.device, *tables)
 

@@ -247,6 +247,8 @@ class Bucket(Record):
     """Of every capture; 0 where it has no part in this one."""
     route: tuple[tuple[str, Setting], ...] = ()
     """Of every run-time param and every guard that is asked, the value that leads here."""
+    disjoint: tuple[tuple[int, Region, Region], ...] = ()
+    """Buffers with two parts of each, which the author of the spec vouches never meet."""
 
     @property
     def name(self) -> str:
@@ -290,6 +292,7 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
+        checked: bool | None = None,
         strict: bool = False,
         prepare: bool | Callable[[str], None] = False,
     ) -> Runner:
@@ -302,6 +305,7 @@ class Schedule(Record):
             opaque=opaque,
             device=device,
             arena=arena,
+            checked=checked,
             strict=strict,
             prepare=prepare,
         )

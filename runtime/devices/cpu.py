@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from plait.runtime.devices.abilities import Abilities
-from plait.runtime.devices.events import Event, External
+from plait.runtime.devices.events import Event, External, Gate, Stopped
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
@@ -56,6 +56,7 @@ class Cpu:
         self._pace = Pace()
         self.streams = self._pace.streams
         self._host = host(self._pace)
+        self._events: list[Event] = []
         self._pools: dict[int, Pool] = {}
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
 
@@ -69,7 +70,9 @@ class Cpu:
 
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
         kind = External if external else Event
-        return [kind(name) for _ in range(count)]
+        made = [kind(name) for _ in range(count)]
+        self._events += made
+        return made
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
@@ -134,6 +137,23 @@ class Cpu:
         for gate in [stream.gate() for stream in self.streams]:
             if gate is not None:
                 self._host.pass_gate(gate)
+
+    def recover(self) -> list[BaseException]:
+        for event in self._events:
+            event.give_up()
+        gates = [Gate(stream) for stream in self.streams]
+        for gate in gates:
+            gate.stream.give(gate)
+        for gate in gates:
+            self._host.reach(gate)
+        errors = [gate.error for gate in gates]
+        found = {id(one): one for one in errors if not isinstance(one, Stopped | None)}
+        for stream in self.streams:
+            stream.error = None
+        for event in self._events:
+            event.gate = None
+        self._pace.failure = None
+        return list(found.values())
 
     def close(self) -> None:
         self._pace.close()

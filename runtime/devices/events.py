@@ -33,13 +33,11 @@ class Gate:
         return self.opened
 
     def block(self) -> None:
-        """Holds up this thread until it opens. Raises what had gone wrong by then."""
+        """Holds up this thread until it opens."""
         lock = threading.Lock()
         lock.acquire()
         if not self.add(lock):  # if it opened in between, there is nobody left to release the lock
             lock.acquire()
-        if self.error is not None:
-            raise self.error
 
 
 class Event:
@@ -48,6 +46,12 @@ class Event:
     def __init__(self, name: str) -> None:
         self.name = name
         self.gate: Gate | None = None
+
+    def give_up(self) -> None: ...
+
+
+class Stopped(RuntimeError):
+    """A round has stopped before a record that is waited for."""
 
 
 class Ahead(Gate):
@@ -62,7 +66,14 @@ class Ahead(Gate):
             self.stream = gate.stream
 
     def open(self, gate: Gate) -> None:
-        self.error = gate.error
+        self._open(gate.error)
+
+    def give_up(self) -> None:
+        """Opens although the record never came: its round has stopped before it."""
+        self._open(Stopped(self.stream.name))
+
+    def _open(self, error: BaseException | None) -> None:
+        self.error = error
         self.opened = True
         for stream in self.waiting or ():
             stream.bell.put(True)
@@ -104,6 +115,12 @@ class External(Event):
             if self._ahead is not None:
                 self._ahead.follow(gate)
                 self._ahead = None
+
+    def give_up(self) -> None:
+        """No record of the round that is waited for comes any more."""
+        if self._ahead is not None:
+            self._ahead.give_up()
+            self._ahead = None
 
     def of_round(self, stream: Stream) -> Gate | None:
         """The gate of the record of the round that a stream is given, issued or not."""

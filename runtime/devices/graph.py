@@ -50,6 +50,10 @@ class Graph:
         """What comes behind a wait inside it: the event, how many rounds back, and the job then."""
         self._launch = launch
 
+    @property
+    def ran(self) -> int:
+        return self.rest[-1][2].ran if self.rest else self.job.ran
+
     def replay(self) -> None:
         self.replays += 1
         self._launch()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plait.runtime.devices.base import Device
+from plait.runtime.devices.job import PhaseError
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
@@ -62,6 +63,7 @@ def decode(
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
+    on_fault: Callable[[PhaseError], None] = lambda error: None,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
@@ -79,6 +81,7 @@ def decode(
         trace=trace,
         keep_logits=keep_logits,
         on_tokens=on_tokens,
+        on_fault=on_fault,
     )
     plain_requests, plain = None, None
     try:
@@ -140,6 +143,7 @@ def report(
         "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,
         "captures": captures,
+        "faults": spec.faults,
         "lost": lost,
         "waits": schedule.waits(schedule.buckets[0]),
         "rows_padded": padded,

@@ -15,6 +15,8 @@ from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
+    from plait.runtime.devices.base import Device
+    from plait.runtime.devices.job import PhaseError
     from plait.runtime.eagle.request import Request
     from plait.runtime.models.tiny.tokenizer import Tokenizer
     from plait.runtime.schedule import Schedule
@@ -50,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
+    parser.add_argument(
+        "--inject",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="have it fail on purpose: raise:PHASE@ROUND, slow:PHASE@ROUND:SECONDS, "
+        "kill:PHASE@ROUND, capture:NAME, memory:NAME; may be given several times",
+    )
     parser.add_argument("--no-plain", action="store_true", help="do not decode plainly beside it")
     parser.add_argument(
         "--no-capture",
@@ -114,6 +124,7 @@ def _decode(
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
+    from plait.runtime.injected import InjectError, fault, injected
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
     from plait.runtime.runner import BindError
     from plait.runtime.trace import Trace
@@ -122,9 +133,11 @@ def _decode(
     trace = Trace() if options.trace else None
     compare = None
     try:
+        faults = [fault(text, schedule) for text in options.inject]
+        made = named(options.device, trace)
         if options.compare:
-            exact = options.mode == "exact"
-            compare = Comparing(named(options.device, trace), exact)
+            compare = Comparing(made, options.mode == "exact")
+            made = cast("Device", compare)
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
         printer = None if options.json else _Printer(checkpoint.tokenizer, prompts)
@@ -134,12 +147,14 @@ def _decode(
             lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
             with_plain=not (options.no_plain or options.compare),
             captured=options.capture,
-            device=cast("Any", compare or options.device),
+            device=injected(made, faults) if faults else made,
             prepare=options.prepare and _progress,
             strict=options.strict,
-            trace=trace,
             on_tokens=printer.take if printer else lambda request, count: None,
+            on_fault=_say,
         )
+    except InjectError as error:
+        raise Refused(f"--inject {error}") from None
     except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None  # of the printing that a phase of the host does
@@ -153,6 +168,10 @@ def _decode(
     if compare is not None:
         outcome["compared"] = compare.report()
     return {**outcome, "prompts": prompts}, trace
+
+
+def _say(error: PhaseError) -> None:
+    print(f"plait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
 
 
 def _progress(bucket: str) -> None:
@@ -265,6 +284,10 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
     ]
+    if outcome["faults"]:
+        count = len(outcome["faults"])
+        what = f"{count} round{'s' * (count != 1)} failed, the requests prefilled again"
+        lines.insert(3, ("faults", what))
     for lost in outcome["lost"]:
         sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
         times = f"{lost['phases']} phases one by one in {lost['rounds']} rounds"
