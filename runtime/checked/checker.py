@@ -12,6 +12,7 @@ from plait.runtime.checked.apart import Apart
 from plait.runtime.checked.capturing import left_alone
 from plait.runtime.checked.declared import Access, Buffers, CheckError, Declared, access
 from plait.runtime.checked.extent import Extent, both, meet
+from plait.runtime.checked.rows import check_rows
 from plait.runtime.checked.shared import Shared
 from plait.runtime.checked.slots import Slots
 from plait.runtime.checked.watch import Calls, Watch
@@ -40,6 +41,13 @@ class Checker:
         self.captured: Callable[[], object] | None = getattr(device, "capture_state", None)
         self.partly = _partly(schedule)
         self.capturing = False
+        self.called: dict[int, tuple[Any, Callable, dict[str, Any]]] = {}
+        """Of every job, by identity: the job, its body and what that is given."""
+
+    def rows(self, job: Any, body: Callable, arguments: dict[str, Any]) -> None:
+        """Has the rows of a captured phase checked."""
+        number, _ = self._phase(job.name, job.place, set(arguments))
+        check_rows(self.schedule, number, body, arguments, self.inner.shadow)
 
     def device(self) -> Device:
         return cast(Device, _Checked(self))
@@ -156,9 +164,14 @@ class _Checked:
 
     def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Any:
         watched = self._checker.body(name, place, body, arguments)
-        return self._inner.call(name, place, watched, arguments)
+        made = self._inner.call(name, place, watched, arguments)
+        self._checker.called[id(made)] = made, body, arguments
+        return made
 
     def capture(self, *asked: Any) -> Any:
+        for op, _, what, _ in asked[2]:
+            if op in ("run", "task"):
+                self._checker.rows(*self._checker.called[id(what)])
         self._checker.capturing = True
         try:
             return self._inner.capture(*asked)
