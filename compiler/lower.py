@@ -39,7 +39,7 @@ def lower(
     `sources` are the texts it comes from, the spec first, with their digests.
     """
     first = orders[0].round
-    tables = _Tables(sources)
+    tables = _Tables(sources, _lives(one.round for one in orders))
     mixed = len({one.round.structure for one in orders}) > 1
     stands = standing([one.round for one in orders]) if mixed else [None] * len(orders)
     routes = [_Route(one, tables, edges) for one, edges in zip(orders, stands, strict=True)]
@@ -67,6 +67,20 @@ def lower(
     )
 
 
+def _lives(rounds: Iterable[Round]) -> dict[str, tuple[machine.Live, ...]]:
+    """Of every buffer, how many rows of each axis are live, where that is the same on all routes."""
+    found: dict[str, tuple[machine.Live, ...]] = {}
+    for buffer in (buffer for round in rounds for buffer in round.buffers):
+        axes = tuple(None if axis is None else axis.line or () for axis in buffer.axes)
+        known = found.setdefault(buffer.name, axes) or axes
+        same = len(known) == len(axes)
+        found[buffer.name] = tuple(
+            one if one == other else ()
+            for one, other in zip(known, axes if same else known, strict=True)
+        )
+    return {name: axes for name, axes in found.items() if any(axis is not None for axis in axes)}
+
+
 class _Numbered:
     """A table in which equal entries are one."""
 
@@ -83,7 +97,8 @@ class _Numbered:
 class _Tables:
     """What all routes share."""
 
-    def __init__(self, sources: list[Source]):
+    def __init__(self, sources: list[Source], lives: dict[str, tuple[machine.Live, ...]]):
+        self.lives = lives
         self.files = {id(source): number for number, source in enumerate(sources)}
         self.streams = _Numbered()
         self.buffers = _Numbered()
@@ -148,6 +163,7 @@ class _Route:
                     b.task,
                     b.pad,
                     None if b.pool is None else self.pools[b.pool],
+                    live=tables.lives.get(b.name, ()),
                 )
             )
             for b in round.buffers
@@ -442,6 +458,7 @@ class _Route:
             regions=tuple(regions),
             rows=tuple(rows),
             route=tuple((name, plain(value)) for name, value in round.route.items()),
+            disjoint=tuple((self.buffers[b], one, two) for (b, one), (_, two) in round.disjoint),
         )
 
 

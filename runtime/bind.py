@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
+from plait.runtime.fallback import Fallback
 from plait.runtime.marks import marked, marker_named
 from plait.runtime.program import program_text
-from plait.runtime.runner import Runner
+from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
 
@@ -24,18 +26,52 @@ def bind(
     trace: Trace | None = None,
     arena: bool = True,
     marks: str | None = None,
+    checked: bool | None = None,
+    strict: bool = False,
+    prepare: bool | Callable[[str], None] = False,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own. `marks` names everything that runs in a profiler's trace: see `marks.py`.
+    has memory of its own. A capture that fails is told of once, through the log `plait`, and its phases run
+    one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
+    largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
+    phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
+    asks for it. `marks` names everything that runs in a profiler's trace: see `marks.py`.
 
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
+    for buffer in schedule.buffers:
+        if buffer.pad is not None and () in buffer.live:
+            raise BindError(
+                f"{schedule.place_of(buffer.place)}: `{buffer.name}` is padded, but how many of its rows are "
+                "live cannot be told: let its size be one dim, times a number, plus a number"
+            )
     made = named(device, trace) if isinstance(device, str) else device
     if (marker := marker_named(marks)) is not None:
         made = marked(made, marker, schedule.name)
-    return Runner(load_program(schedule), bodies, opaque, made, arena)
+    checker = None
+    if asked_for() if checked is None else checked:
+        from plait.runtime.checked.checker import Checker
+
+        checker = Checker(schedule, made)
+        made, arena, strict = checker.device(), False, True
+    fallback = None if strict else Fallback()
+    runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)
+    if checker is not None:
+        checker.knows(runner.copies())
+    if prepare:
+        try:
+            runner.prepare(prepare if callable(prepare) else lambda bucket: None)
+        except BaseException:
+            runner.close()
+            raise
+    return runner
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for checked mode."""
+    return os.environ.get("PLAIT_CHECK", "").lower() in ("1", "true", "yes", "on")
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

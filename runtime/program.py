@@ -16,6 +16,7 @@ from math import lcm
 from pathlib import Path
 from typing import Any
 
+from plait.runtime.program_padding import Filled, Padding, Part
 from plait.runtime.schedule import PHASE_OPS, Bucket, Capture, Instruction, Phase, Region, Schedule
 
 HERE = Path(__file__).parent
@@ -34,6 +35,8 @@ CARRIED = tuple(
         "devices/host",
         "devices/cpu",
         "buckets",
+        "padding",
+        "faults",
         "runner",
     )
 )
@@ -48,6 +51,8 @@ def program_text(schedule: Schedule) -> str:
         settings=json.dumps(dict(schedule.settings)),
         largest=list(schedule.largest()),
         external=schedule.external_events(),
+        later=schedule.read_later(),
+        kept=_kept(schedule),
         buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
     )
 
@@ -76,6 +81,19 @@ def _environment() -> Any:
     environment.filters["literal"] = ascii
     environment.globals["numbered"] = _numbered
     return environment
+
+
+def _kept(schedule: Schedule) -> dict[str, list[str]]:
+    """Of every phase, by name, the buffers it writes that a later round may read."""
+    kept: dict[str, list[str]] = {}
+    for phase in schedule.phases:
+        names = kept.setdefault(phase.name, [])
+        for argument in phase.arguments:
+            buffer = schedule.buffers[argument.buffer]
+            lasts = argument.kind != "reads" and (buffer.carried or buffer.copies > 1)
+            if lasts and buffer.name not in names:
+                names.append(buffer.name)
+    return kept
 
 
 def _is_own(module: str) -> bool:
@@ -107,7 +125,8 @@ class _Step:
     on: int
     what: str = ""
     call: _Call | None = None
-    tasks: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Buffers, of a task; how many rounds back, of an event outside."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +151,7 @@ class _Bucket:
         self.program = schedule.program_of(bucket)
         self.phases = {one.of for one in self.program if one.op in PHASE_OPS}
         self.captures = {one.of for one in self.program if one.op == "replay"}
+        self.padding = Padding(schedule, bucket)
 
     def views(self) -> Iterator[tuple[int, str]]:
         """Of every buffer, the expression of its copies at this bucket."""
@@ -164,8 +184,13 @@ class _Bucket:
         """`own`: what the capture around the phase has a copy of its own of."""
         phase = self.schedule.phases[number]
         arguments = {}
-        for argument, region in zip(phase.arguments, self.bucket.regions[number], strict=True):
+        copied = self.filled(number).own
+        regions = self.bucket.regions[number]
+        for place, (argument, region) in enumerate(zip(phase.arguments, regions, strict=True)):
             key = (argument.buffer, argument.rounds_back)
+            if place in copied:
+                arguments[argument.name] = f"q{number}[{list(copied).index(place)}]"
+                continue
             if argument.kind == "reads" and key in own:
                 value = f"own{phase.capture}[{own.index(key)}]"
             else:
@@ -176,6 +201,29 @@ class _Bucket:
     def copy(self, buffer: int, rounds_back: int, turn: int) -> str:
         return f"b{buffer}[{(turn - rounds_back) % self.schedule.buffers[buffer].copies}]"
 
+    def filled(self, number: int) -> Filled:
+        """What is filled around a phase; nothing around one in a capture."""
+        return self.padding.phases.get(number, Filled())
+
+    def copied(self, number: int, turn: int) -> list[str]:
+        """What a phase has copies of, for rows of its own that only pad."""
+        regions = self.bucket.regions[number]
+        return [
+            self.copy(one.buffer, one.rounds_back, turn) + _index(regions[place])
+            for place, one in self.filled(number).own.items()
+        ]
+
+    def fill(self, parts: list[Part], turn: int, own: str) -> str:
+        """The parts of a fill, as a list of what it takes. `own` has those that are copies."""
+        written = []
+        for part in parts:
+            tensor = f"{own}[{part.own}]"
+            if part.own is None:
+                tensor = self.copy(part.buffer, part.rounds_back, turn) + _index(part.region)
+            pad = self.schedule.buffers[part.buffer].pad
+            written.append(f"({tensor}, {pad!r}, {part.axes!r}, {part.rounds_back})")
+        return f"[{', '.join(written)}]"
+
     def graphs(self) -> dict[int, _Graph]:
         captures = self.schedule.captures
         return {number: _Graph(self, number, captures[number]) for number in sorted(self.captures)}
@@ -184,6 +232,17 @@ class _Bucket:
         """Of every capture of the schedule, its graphs; none where it has no part in this bucket."""
         captures = range(len(self.schedule.captures))
         return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
+
+    def all_inputs(self) -> str:
+        """Of every capture of the schedule, what its graphs take in."""
+        captures = range(len(self.schedule.captures))
+        return ", ".join(f"own{n}" if n in self.captures else "[]" for n in captures)
+
+    def parts(self) -> str:
+        """Everything that a round runs, in issue order: phases and graphs."""
+        letters = {"replay": "g"} | dict.fromkeys(PHASE_OPS, "p")
+        run = [f"{letters[one.op]}{one.of}" for one in self.program if one.op in letters]
+        return ", ".join(dict.fromkeys(run))
 
     def steps(self) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
@@ -197,11 +256,19 @@ class _Bucket:
                 yield self.rebind(one, graphs), schedule.phases[one.of].name + place
             elif one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
-                yield f"s{one.on}.run(p{one.of}[{turn}])", schedule.phases[one.of].name + place
+                name, filled = schedule.phases[one.of].name, self.filled(one.of)
+                if filled.own:
+                    yield f"s{one.on}.run(c{one.of}[{turn}])", f"copies for {name}"
+                if filled.before:
+                    yield f"f{one.of}[{turn}](s{one.on}, live)", f"pad before {name}"
+                yield f"s{one.on}.run(p{one.of}[{turn}])", name + place
+                if filled.after:
+                    yield f"a{one.of}[{turn}](s{one.on}, live)", f"pad behind {name}"
             elif one.op == "load":
-                name = schedule.captures[one.of].name
-                yield f"s{one.on}.run(l{one.of}[{_turn(graphs[one.of].loads)}])", f"load {name}"
+                yield from graphs[one.of].loading(one.on)
             elif one.op == "replay":
+                if not schedule.captures[one.of].copied_in:
+                    yield from graphs[one.of].loading(one.on)
                 name = schedule.captures[one.of].name
                 line = f"s{one.on}.replay(g{one.of}[{_turn(graphs[one.of].turns)}])"
                 yield line, f"replay {name}{place}"
@@ -234,33 +301,50 @@ class _Graph:
         self.number = number
         self.capture = capture
         self.place = bucket.schedule.place_of(capture.place)
+        self.copied = (*capture.copied_in, *bucket.padding.taken[number])
+        """What its load copies: what the schedule says, and what it pads."""
+        self.fills = bucket.padding.captures[number].before
         buffers = bucket.schedule.buffers
         held = [
             buffers[argument.buffer].copies
             for phase in capture.phases
             for argument in bucket.schedule.phases[phase].arguments
-            if (argument.buffer, argument.rounds_back) not in capture.copied_in
+            if (argument.buffer, argument.rounds_back) not in self.copied
         ]
         events = bucket.schedule.events
         held += [events[one.of].depth for one in capture.program if one.op == "external"]
         self.turns = lcm(*held)
         """Graphs needed: one for every combination of copies and events whose address it holds."""
-        self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
+        self.loads = lcm(*(buffers[buffer].copies for buffer, _ in self.copied))
+        self.padded = lcm(*(buffers[part.buffer].copies for part in self.fills))
+        own = len(bucket.schedule.pools) + number
+        self.pool = own if capture.pool is None else capture.pool
+        """A capture of no pool has one of its own, for its graphs in every bucket."""
 
     def own(self) -> list[str]:
-        return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
+        return [self.bucket.copy(buffer, back, 0) for buffer, back in self.copied]
+
+    def loading(self, stream: int) -> Iterator[tuple[str, str]]:
+        """The lines that give it its inputs, and what to say beside them."""
+        name = self.capture.name
+        if self.copied:
+            yield f"s{stream}.run(l{self.number}[{_turn(self.loads)}])", f"load {name}"
+        if self.fills:
+            turn = _turn(self.padded)
+            yield f"fg{self.number}[{turn}](s{stream}, live)", f"pad what {name} takes in"
 
     def steps(self, turn: int) -> Iterator[_Step]:
         """What is issued while it is captured, in order."""
         schedule = self.bucket.schedule
         for one in self.capture.program:
             if one.op in PHASE_OPS:
-                call = self.bucket.call(one.of, turn, self.capture.copied_in)
+                call = self.bucket.call(one.of, turn, self.copied)
                 tasks = self.tasks(one.of)
-                yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)
+                yield _Step("task" if tasks else "run", one.on, call=call, numbers=tasks)
             elif one.op == "external":
                 depth = schedule.events[one.of].depth
-                yield _Step(one.op, one.on, f"e{one.of}[{(turn - one.rounds_back) % depth}]")
+                event = f"e{one.of}[{(turn - one.rounds_back) % depth}]"
+                yield _Step(one.op, one.on, event, numbers=(one.rounds_back,))
             else:
                 yield _Step(one.op, one.on, str(one.of))
 
@@ -285,7 +369,7 @@ class _Graph:
         """What a load copies, as pairs: into, out of."""
         return [
             (f"own{self.number}[{place}]", self.bucket.copy(buffer, back, turn))
-            for place, (buffer, back) in enumerate(self.capture.copied_in)
+            for place, (buffer, back) in enumerate(self.copied)
         ]
 
 

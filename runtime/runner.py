@@ -6,6 +6,7 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,12 @@ from typing import Any
 import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.faults import Parts, tell
+from plait.runtime.padding import Fill
+
+REMEMBERED = 1024
+"""Rounds of which it is known, when one has failed, what of them ran."""
 
 
 class BindError(Exception):
@@ -31,14 +38,16 @@ class Runner:
     """One schedule on one device. Not for several host threads at once.
 
     `step` issues a round and returns while it may still run; `drain` waits for everything issued.
-    A bucket's graphs are captured the first time it is used, or by `prepare`.
+    After an error of either nothing runs any more, and the next round may. A bucket's graphs are captured
+    the first time it is used, or by `prepare`.
 
     `program` is the namespace of a program text. `bodies` maps phase names to callables, which get
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
-    that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
-    `arena` no buffer shares memory with another, and all may be looked at.
+    that makes one for the sizes of a bucket: once, at the largest, if a later round reads it. Without
+    `arena` no buffer shares memory with another, and all may be looked at. Without `fallback` a capture
+    that fails is an error.
 
     Raises BindError.
     """
@@ -50,6 +59,7 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
         arena: bool = True,
+        fallback: Any = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -75,9 +85,18 @@ class Runner:
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
-        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
+        self._fallback = fallback
+        self._bound: dict[
+            int, tuple[Callable[..., None], list[list[Any]], list[list[Any]], Parts]
+        ] = {}
+        """Of each bucket the round, of every capture its graphs and what they take in, and all that runs."""
+        self._begun: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets."""
         self._used = [0] * len(self._sizes)
+        self._lives: deque[dict[str, int]] = deque(maxlen=program["BACK"] + 1)
+        """The sizes of the newest rounds, newest first."""
         self._failure: BaseException | None = None
+        """Why nothing runs any more."""
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
@@ -85,8 +104,8 @@ class Runner:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
         Every dim of the spec is given, and every run-time param and guard: `step(bs=3, ready=True)`.
-        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
-        RuntimeError once the runner is closed or interrupted.
+        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, in this
+        round or one in flight, and RuntimeError once the runner is closed or interrupted.
         """
         number = self.bucket_for(**live)
         self._check()
@@ -96,10 +115,12 @@ class Runner:
                 self._bind(number)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._bound[number][0](self.rounds)
+            self._begun.append((self.rounds, number))
+            self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
+            self._bound[number][0](self.rounds, self._lives)
             self._streams[0].leave()
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
         self._used[number] += 1
         self.rounds += 1
@@ -122,20 +143,36 @@ class Runner:
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
-                progress(shown_sizes({**self._sizes[number], **self._routes[number]}))
+                progress(self._shown(number))
                 with self._whole():
                     self._bind(number)
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Around what cannot be done half: an error or an interrupt ends the runner."""
+        """Around what cannot be done half: an interrupt ends the runner."""
         self._check()
         self._at_it = True
         try:
             yield
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
+        self._at_it = False
+
+    def _recover(self, error: Exception) -> None:
+        """After an error: nothing runs any more, the error says what had run, and the next round may."""
+        try:
+            others = [one for one in self.device.recover() if one is not error]
+        except Exception as lost:
+            self._failure = lost
+            return
+        begun = {
+            round: self._bound[bucket][-1] for round, bucket in self._begun if bucket in self._bound
+        }
+        if isinstance(error, PhaseError):
+            tell(error, others, begun, self._tables["KEPT"])
+        if self.rounds in begun:
+            self.rounds += 1  # its number is used up, as what it wrote is
         self._at_it = False
 
     def _check(self) -> None:
@@ -175,18 +212,25 @@ class Runner:
             )
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
 
+    def copies(self) -> dict[str, list[Any]]:
+        """Of every buffer, its copies at their largest; none where it is made for each bucket anew."""
+        return {name: list(self._buffers[number]) for name, number in self._names.items()}
+
     @property
     def sizes(self) -> list[dict[str, int]]:
         """Of every bucket, smallest first."""
         return self._sizes
 
     def counts(self) -> list[dict[str, Any]]:
-        """What ran, bucket by bucket: rounds, waits, and for every graph its rows and replays."""
+        """What ran, bucket by bucket: rounds, waits, and for every graph its rows, replays and bytes.
+
+        `lost` are captures that are no graphs there, each with why and how many rounds did without.
+        """
         found = []
         for number, sizes in enumerate(self._sizes):
             graphs = {}
-            for name, rows, turns in zip(
-                self._tables["CAPTURES"], self._rows[number], self._graphs(number), strict=True
+            for name, rows, turns, inputs in zip(
+                self._tables["CAPTURES"], self._rows[number], *self._graphs(number), strict=True
             ):
                 if not rows:
                     continue  # it has no part in this bucket
@@ -194,6 +238,8 @@ class Runner:
                     "rows": rows,
                     "replays": sum(graph.replays for graph in turns),
                     "phases": list(turns[0].phases) if turns else [],
+                    "bytes": sum(graph.taken for graph in turns)
+                    + sum(self.device.size(one) for one in inputs),
                 }
             waits = self._waits[number] * self._used[number]
             entry = {
@@ -202,6 +248,9 @@ class Runner:
                 "rounds": self._used[number],
                 "waits": waits,
                 "graphs": graphs,
+                "lost": []
+                if self._fallback is None
+                else self._fallback.in_bucket(self._shown(number)),
             }
             found.append(entry)
         return found
@@ -229,19 +278,25 @@ class Runner:
         finally:
             self.close()
 
-    def _graphs(self, number: int) -> list[list[Any]]:
+    def _graphs(self, number: int) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Of every capture its graphs at a bucket, and what they take in."""
         if number in self._bound:
-            return self._bound[number][1]
-        return [[] for _ in self._tables["CAPTURES"]]
+            return self._bound[number][1:3]
+        none: list[list[Any]] = [[] for _ in self._tables["CAPTURES"]]
+        return none, none
+
+    def _shown(self, number: int) -> str:
+        """A bucket in words."""
+        return shown_sizes({**self._sizes[number], **self._routes[number]})
 
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
         *_, bind = self._tables["BUCKETS"][number]
-        bodies, buffers = self._bodies, self._buffers
+        if self._fallback is not None:
+            bind = partial(self._fallback.bind, self._shown(number), bind)
+        tables = self._bodies, self._buffers, self._opaque, Fill, self._streams, self._events
         with _for_any_thread():
-            self._bound[number] = bind(
-                self.device, bodies, buffers, self._opaque, self._streams, self._events
-            )
+            self._bound[number] = bind(self.device, *tables)
 
     def _block(self, size: int) -> Any:
         """Memory for all buffers that share some; None: there are none."""
@@ -271,7 +326,7 @@ class Runner:
 
     def _opaque(self, number: int, sizes: dict[str, int], copies: int) -> list[Any]:
         """What stands for an opaque buffer at a bucket, one a copy."""
-        name, *_, carried = self._tables["BUFFERS"][number]
+        name, *_, later = self._tables["BUFFERS"][number]
         if number in self._once:
             return self._once[number]
         given = self._given[name]
@@ -287,7 +342,7 @@ class Runner:
             what = f"what makes the opaque buffer `{name}` failed for {shown_sizes(sizes)}"
             raise BindError(f"{what}: {type(error).__name__}: {error}") from error
         made = [self._tensors(name, one) for one in made]
-        if carried:
+        if later:
             self._once[number] = made
         return made
 

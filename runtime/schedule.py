@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plait.runtime.buckets import smallest_bucket
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
     from plait.runtime.runner import Runner
 
-VERSION = 3
+VERSION = 4
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
 """Of a region: from and up to, not including; one index, which drops the axis; the whole axis."""
 Region: TypeAlias = "tuple[Axis, ...] | None"
+Live: TypeAlias = "tuple[str, int, int] | tuple[()] | None"
+"""Of an axis: a dim, and what to multiply it by and to add; (): nobody knows; None: it is all live."""
 Kind: TypeAlias = Literal["reads", "updates", "writes"]
 Op: TypeAlias = Literal[
     "run", "launch", "rebind", "record", "wait", "external", "load", "replay", "block", "vote"
@@ -141,6 +143,8 @@ class Buffer(Record):
     pool: int | None = None
     offset: int | None = None
     """Where it begins in the arena, in bytes; None: it has memory of its own."""
+    live: tuple[Live, ...] = ()
+    """Of each axis, how many of its rows a round has; empty where no axis depends on a dim."""
 
     @property
     def opaque(self) -> bool:
@@ -243,6 +247,8 @@ class Bucket(Record):
     """Of every capture; 0 where it has no part in this one."""
     route: tuple[tuple[str, Setting], ...] = ()
     """Of every run-time param and every guard that is asked, the value that leads here."""
+    disjoint: tuple[tuple[int, Region, Region], ...] = ()
+    """Buffers with two parts of each, which the author of the spec vouches never meet."""
 
     @property
     def name(self) -> str:
@@ -285,13 +291,12 @@ class Schedule(Record):
         *,
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
-        arena: bool = True,
-        marks: str | None = None,
+        **how: Any,
     ) -> Runner:
-        """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
+        """The schedule on a device, each phase with its callable. `how`, and all else: `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena, marks=marks)
+        return bind(self, bodies, opaque=opaque, device=device, **how)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""
@@ -321,6 +326,16 @@ class Schedule(Record):
     def routes(self) -> bool:
         """Whether rounds of one size differ: by a run-time param or a guard."""
         return any(bucket.route for bucket in self.buckets)
+
+    def read_later(self) -> frozenset[int]:
+        """Buffers that a phase reads as an earlier round, perhaps of another bucket, has left them."""
+        arguments = (one for phase in self.phases for one in phase.arguments)
+        return frozenset(one.buffer for one in arguments if one.rounds_back)
+
+    @property
+    def furthest_back(self) -> int:
+        """How many rounds ago the oldest value is from that a phase reads."""
+        return max((one.rounds_back for phase in self.phases for one in phase.arguments), default=0)
 
     def external_events(self) -> frozenset[int]:
         """Those that a graph waits for without recording them."""

@@ -224,15 +224,26 @@ class Check:
             for buffer, shape in zip(schedule.buffers, bucket.shapes, strict=True):
                 if shape is None and not buffer.opaque:
                     self.fail(f"{where}.shapes", f"{buffer.name} is {buffer.dtype}")
+            for buffer, *parts in bucket.disjoint:
+                self.number(f"{where}.disjoint", buffer, "buffers")
+                if not all(_fits(part, bucket.shapes[buffer]) for part in parts):
+                    problem = f"a part of {schedule.buffers[buffer].name} lies outside of it"
+                    self.fail(f"{where}.disjoint", problem)
             self.parts(where, bucket)
         self.axes()
 
     def axes(self) -> None:
         """That a buffer has the same number of axes in every bucket it has a part in."""
+        dims = {name for name, _ in self.schedule.buckets[0].sizes}
         for number, buffer in enumerate(self.schedule.buffers):
             shapes = [bucket.shapes[number] for bucket in self.schedule.buckets]
             if len({len(shape) for shape in shapes if shape}) > 1:
                 self.fail("buckets", f"give {buffer.name} different numbers of axes")
+            axes = {len(shape) for shape in shapes if shape}
+            if buffer.live and axes and axes != {len(buffer.live)}:
+                self.fail(f"buffers[{number}].live", f"does not fit the axes of {buffer.name}")
+            if not {axis[0] for axis in buffer.live if axis} <= dims:
+                self.fail(f"buffers[{number}].live", "names what is no dim")
 
     def parts(self, where: str, bucket: Bucket) -> None:
         """That what takes part in a bucket has its sizes there."""

@@ -242,8 +242,8 @@ def _read_stream(at: _At) -> Stream:
 
 
 def _read_buffer(at: _At) -> Buffer:
-    words = "name dtype memory carried static copies task pad pool offset place"
-    name, dtype, memory, carried, static, copies, task, pad, pool, offset, place = at.fields(
+    words = "name dtype memory carried static copies task pad pool offset live place"
+    name, dtype, memory, carried, static, copies, task, pad, pool, offset, live, place = at.fields(
         *words.split()
     )
     return Buffer(
@@ -258,7 +258,15 @@ def _read_buffer(at: _At) -> Buffer:
         pad.optional(_At.number),
         pool.optional(_At.count),
         offset.optional(_At.count),
+        live.each(lambda axis: axis.optional(_read_live)),
     )
+
+
+def _read_live(at: _At) -> tuple[str, int, int] | tuple[()]:
+    if at.value == []:
+        return ()
+    dim, by, plus = at.items(3)
+    return dim.name(), by.count(-MOST_ELEMENTS), plus.count(-MOST_ELEMENTS)
 
 
 def _read_event(at: _At) -> Event:
@@ -337,8 +345,8 @@ def _read_instruction(at: _At, ops: frozenset[str] = OPS) -> Instruction:
 
 
 def _read_bucket(at: _At) -> Bucket:
-    sizes, route, program, shapes, regions, rows = at.fields(
-        "sizes", "route", "program", "shapes", "regions", "rows"
+    sizes, route, program, shapes, regions, rows, disjoint = at.fields(
+        "sizes", "route", "program", "shapes", "regions", "rows", "disjoint"
     )
     return Bucket(
         sizes.each(_read_size),
@@ -347,7 +355,13 @@ def _read_bucket(at: _At) -> Bucket:
         regions.each(lambda one: one.each(_read_region)),
         rows.each(_At.count),
         route.each(_read_setting),
+        disjoint.each(_read_pair),
     )
+
+
+def _read_pair(at: _At) -> tuple[int, Region, Region]:
+    buffer, one, other = at.items(3)
+    return buffer.count(), _read_region(one), _read_region(other)
 
 
 def _read_size(at: _At) -> tuple[str, int]:

@@ -159,6 +159,7 @@ class _Timed:
             start = time.perf_counter_ns()
             try:
                 done()
+                done.ran = self.round
             finally:
                 end = time.perf_counter_ns()
                 done.took = (end - start) / 1e9
@@ -204,8 +205,8 @@ class _TracedStream(_Timed, Stream):
         kind: Kind = "load" if job.name.startswith("load ") else "phase"
         self.give(self.timed(kind, job))
 
-    def replay(self, graph: Any) -> None:
-        self.give(self.timed("capture", graph.job))
+    def launch(self, job: Any) -> None:
+        self.give(self.timed("capture", job))
 
     def record(self, event: Event) -> None:
         event.gate = gate = Gate(self, self.trace.number())

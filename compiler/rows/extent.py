@@ -34,6 +34,8 @@ class Extent(Record):
     """Each dim at its smallest."""
     cut: tuple[int, int] | None = None
     """What is divided here, and by what, where that leaves a rest."""
+    line: tuple[str, int, int] | None = None
+    """The dim, and what to multiply it by and to add, where that is all that it is."""
 
     @property
     def padded(self) -> bool:
@@ -55,9 +57,9 @@ def of_dim(node: syntax.Dim, size: int, values: Values) -> Extent:
     voted = node.agreement is not None and not node.agreement.same
     least = 0 if voted else below + 1
     name = node.name.text
-    return Extent(
-        name, frozenset((name,)), size, least, size + 1, size == sizes[-1], ((name, least),)
-    )
+    last = size == sizes[-1]
+    fewest = ((name, least),)
+    return Extent(name, frozenset((name,)), size, least, size + 1, last, fewest, line=(name, 1, 0))
 
 
 def extent(
@@ -88,7 +90,9 @@ def extent(
     last = all(one.last for one in used.values())
     fewest = tuple(sorted({dim for one in used.values() for dim in one.fewest}))
     cut = _cut(expression, values)
-    return Extent(expression.span.text, dims, size, least, more, last, fewest, cut)  # type: ignore[arg-type]
+    line = _line(expression, values, sized)
+    line = line if isinstance(line, tuple) else None
+    return Extent(expression.span.text, dims, size, least, more, last, fewest, cut, line)  # type: ignore[arg-type]
 
 
 def count(expression: syntax.Expression, values: Values, known: Extent | None, where: str) -> int:
@@ -122,6 +126,28 @@ def _cut(expression: syntax.Expression, values: Values) -> tuple[int, int] | Non
         return None
     if type(amount) is int and type(by) is int and by > 0 and amount % by:
         return amount, by
+    return None
+
+
+def _line(
+    node: syntax.Expression, values: Values, sized: Mapping[str, Extent]
+) -> tuple[str, int, int] | int | None:
+    """A dim times a number plus a number, or a number; None for anything else."""
+    if not any(name in sized for name in _names(node)):
+        value = evaluate(node, values)
+        return value if type(value) is int else None
+    if isinstance(node, syntax.Reference):
+        return sized[node.name.text].line
+    if not isinstance(node, syntax.Binary):
+        return None
+    left, right = (_line(one, values, sized) for one in (node.left, node.right))
+    match node.operator, left, right:
+        case ("*", (dim, by, plus), int(number)) | ("*", int(number), (dim, by, plus)):
+            return dim, by * number, plus * number
+        case ("+", (dim, by, plus), int(number)) | ("+", int(number), (dim, by, plus)):
+            return dim, by, plus + number
+        case "-", (dim, by, plus), int(number):
+            return dim, by, plus - number
     return None
 
 

@@ -17,19 +17,24 @@ class DeviceError(Exception):
 
 
 Job = Callable[[], object]
-"""A callable with its attributes `name` and `place` set, so that a failure can say what failed."""
+"""A callable with its attributes `name` and `place` set, so that a failure can say what failed.
+
+Whoever runs it raises PhaseError as `job.explained` makes it, or else sets its `ran` to the round.
+"""
 
 
 Op = Literal["run", "task", "record", "wait", "external"]
 Step: TypeAlias = "tuple[Op, Any, Any, tuple[int, ...]]"
-"""One thing issued while a graph is captured: the op, the stream, what, and buffers.
+"""One thing issued while a graph is captured: the op, the stream, what, and numbers.
 
-| op | what | buffers |
+| op | what | numbers |
 |---|---|---|
 | run | a job | |
-| task | a job that reads parameters of a captured task | those, by number |
+| task | a job that reads parameters of a captured task | the buffers that hold them |
 | record, wait | an event of the graph's own, by number from 0 | |
-| external | an event that is recorded outside, once for each replay | |
+| external | an event that is recorded outside, once for each replay | of how many rounds back |
+
+What an external event of this round stands for may be recorded only after the replay is issued.
 """
 
 
@@ -46,9 +51,15 @@ class Graph(Protocol):
     """How often it has run."""
     job: Any
     """Launches it on the stream that runs it."""
+    ran: int
+    """The newest round in which it came to its end."""
+    taken: int
+    """Bytes that it needed beyond what its pool had."""
 
 
 class Stream(Protocol):
+    """After a failure it does nothing that it is given, nor does one that waits for it, until `recover`."""
+
     def begin(self, round: int) -> None:
         """Everything given from here on belongs to that round."""
 
@@ -72,11 +83,15 @@ class Stream(Protocol):
 class Host(Protocol):
     """The host as a stream: what it is given is done at once, and to wait is to be held up."""
 
-    def begin(self, round: int) -> None: ...
+    def begin(self, round: int) -> None:
+        """Raises what has gone wrong on any stream so far."""
 
     def run(self, job: Any) -> None: ...
 
     def rebind(self, job: Any, tasks: Iterable[tuple[Any, int]]) -> None: ...
+
+    def record(self, event: Any) -> None:
+        """Of what the host has done, for a graph that waits for it from inside."""
 
     def wait(self, event: Any) -> None: ...
 
@@ -145,5 +160,12 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Waits for every stream. Raises what went wrong on any of them."""
+
+    def recover(self) -> list[BaseException]:
+        """Waits until nothing runs and forgets what went wrong, which it returns; each error once.
+
+        Streams take work again, and events count as never recorded. Raises where that cannot be.
+        """
+        ...
 
     def close(self) -> None: ...

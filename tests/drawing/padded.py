@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
+import torch
 from hypothesis import strategies as st
 
 from plait.compiler.races.regions import box
-from plait.compiler.round import HOST, Access, Round
+from plait.compiler.round import HOST, Access, Phase, Round
 
 SHAPES = {"[bs]": 0, "[bs, 2]": 0, "[2, bs]": 1, "[3]": None}
 """With the axis of the rows, if it has any."""
 
 
 @st.composite
-def padded_texts(draw: st.DrawFn) -> str:
-    """A pipeline at one padded bucket: loads, phases row by row and phases across the rows."""
+def padded_texts(draw: st.DrawFn, fenced: bool = False) -> str:
+    """A pipeline at one padded bucket: loads, phases row by row and phases across the rows.
+
+    `fenced`: the host waits for all that was issued before each of its phases.
+    """
     least = draw(st.sampled_from([1, 2, 3]))
     lines = ["spec 1", "pipeline p {", f"  dim bs in [{least}, 4]", "  stream main"]
     shapes = {}
@@ -38,6 +43,8 @@ def padded_texts(draw: st.DrawFn) -> str:
             kind = draw(st.sampled_from(["", "", "reads", "reads prev", "updates", "writes"]))
             if kind:
                 clauses.append(f"{kind} {access(name)}")
+        if fenced and where == "host":
+            lines.append("  join main into host")
         lines.append(f"  phase p{number} on {where} {{ {' '.join(clauses)} }}")
     return "\n".join([*lines, "}", ""])
 
@@ -87,6 +94,57 @@ def slow_undefined(round: Round, live: int) -> set[tuple[str, str]]:
                 elif number < live or kept[access.buffer]:
                     now[place] = False
     return found
+
+
+def rowwise(phase: Phase, axes: list[int | None], rounds: list[int]) -> Callable[..., None]:
+    """A body that hashes into each row what it reads of that row, or of all rows where it may.
+
+    `axes` are those of the rows, by buffer. On the host it loads as many rows as the round has, which
+    is the last of `rounds`.
+    """
+    across = "across_rows" in phase.attributes
+
+    def along(access: Access, value: torch.Tensor) -> tuple[torch.Tensor, int] | None:
+        """What it is given with the rows first, and the number of the first; None if it has no rows."""
+        axis = axes[access.buffer]
+        if axis is None:
+            return None
+        region = access.region or (None,) * (axis + 1)
+        before = sum(isinstance(one, int) for one in region[:axis])
+        here = region[axis]
+        return value.movedim(axis - before, 0), here[0] if isinstance(here, tuple) else 0
+
+    def body(**given: torch.Tensor) -> None:
+        mixed = torch.full(
+            (5,), phase.number + 1, dtype=torch.int64
+        )  # four rows, and what has none
+        for access in phase.accesses:
+            if not access.reads:
+                continue
+            value = given[access.argument]
+            rows = along(access, value)
+            if across or rows is None:
+                into = mixed if across else mixed[4:]
+                into.mul_(1_000_003).add_(value.sum() + access.buffer)
+            else:
+                found, first = rows
+                into = mixed[first : first + len(found)]
+                into.mul_(1_000_003).add_(found.reshape(len(found), -1).sum(1) + access.buffer)
+        for access in phase.accesses:
+            if not access.writes:
+                continue
+            rows = along(access, given[access.argument])
+            if rows is None:
+                given[access.argument].fill_(int(mixed[4]))
+                continue
+            found, first = rows
+            count = len(found)
+            if phase.stream == HOST:
+                count = min(count, max(rounds[-1] - first, 0))
+            for row in range(count):
+                found[row] = mixed[first + row]
+
+    return body
 
 
 def _written(axes: tuple, shape: tuple[int, ...]) -> str:

@@ -90,12 +90,12 @@ def test_every_reserved_word_is_in_the_grammar_of_the_page(root: Path) -> None:
 
 
 def test_the_example_of_embedding_runs(root: Path, tmp_path, monkeypatch) -> None:
-    """The spec and the program in the page are one another's, and every assertion in it holds."""
+    """The spec and the programs in the page are one another's, and every assertion in them holds."""
     text = read(root, "docs/embedding.md")
-    (spec,), (program,) = spec_blocks(text), re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (spec,), programs = spec_blocks(text), re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "counter.spec").write_text(spec)
     monkeypatch.chdir(tmp_path)
-    exec(compile(program, "docs/embedding.md", "exec"), {})
+    exec(compile("\n".join(programs), "docs/embedding.md", "exec"), {})
 
 
 def test_the_target_of_the_page_loads(root: Path, tmp_path, findings) -> None:

@@ -39,7 +39,7 @@ bodies = {"make": make, "double": double, "publish": publish, "log": log}
 """
 
 ROUND = """\
-    def round(r):
+    def round(r, live):
         s1.run(p0[0])                     # make (test.spec:9)
         s1.run(l0[0])                     # load g
         s1.replay(g0[r % 2])              # replay g (test.spec:10)

@@ -40,7 +40,7 @@ HOSTILE = "x); import os; os.system('true')  #"
 
 FAULTS = [
     ("format", "other", 'is not a schedule: it has no "format": "plait schedule"'),
-    ("version", 1, "version: is 1; this Plait reads version 3"),
+    ("version", 1, "version: is 1; this Plait reads version 4"),
     ("name", HOSTILE, "name: should be a name of letters, digits and _"),
     ("buffers.0.name", HOSTILE, "buffers[0].name: should be a name of letters, digits and _"),
     ("buffers.0.dtype", "i65", "buffers[0].dtype: should be one of"),
@@ -70,6 +70,12 @@ FAULTS = [
     ("buckets.0.shapes.0", None, "buckets[0].shapes: seq_lens is i64"),
     ("buckets.0.regions.0.1", [None, 5], "draft_tokens of first lies outside its buffer"),
     ("buckets.0.rows.0", 0, "buckets[0].rows: has no rows for draft"),
+    ("buckets.0.disjoint", [[99, None, None]], "disjoint: is 99, but there are 14 buffers"),
+    (
+        "buckets.0.disjoint",
+        [[0, None, [[0, 9]]]],
+        "buckets[0].disjoint: a part of seq_lens lies outside of it",
+    ),
     ("buckets", [], "buckets: should have at least one entry"),
     ("arena", -1, "arena: should be a whole number from 0"),
     ("arena", 1 << 40, "arena: is larger than all that lies in it"),

@@ -8,12 +8,15 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
+    from plait.runtime.devices.base import Device
+    from plait.runtime.devices.job import PhaseError
     from plait.runtime.eagle.request import Request
     from plait.runtime.models.tiny.tokenizer import Tokenizer
     from plait.runtime.schedule import Schedule
@@ -49,12 +52,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
+    parser.add_argument(
+        "--inject",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="have it fail on purpose: raise:PHASE@ROUND, slow:PHASE@ROUND:SECONDS, "
+        "kill:PHASE@ROUND, capture:NAME, memory:NAME; may be given several times",
+    )
     parser.add_argument("--no-plain", action="store_true", help="do not decode plainly beside it")
     parser.add_argument(
         "--no-capture",
         dest="capture",
         action="store_false",
         help="run every phase eagerly, plain decoding too",
+    )
+    parser.add_argument(
+        "--lazily",
+        dest="prepare",
+        action="store_false",
+        help="capture a bucket when a round first needs it, not all that are needed at the start",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="stop when a capture fails; else its phases run eagerly",
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="hold every replay against its phases run eagerly, on the same inputs, and exit 1 when they "
+        "differ; slow, and without plain decoding",
     )
     parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -79,7 +107,9 @@ def run(options: argparse.Namespace) -> int:
     if trace is not None:
         print(end="", flush=True)
         write_whole(options.trace, trace.to_json(schedule.name))
-    return DIFFERS if outcome["identical_to_plain"] is False else FINE
+    compared = outcome.get("compared")
+    wrong = outcome["identical_to_plain"] is False or (compared and compared["differing"])
+    return DIFFERS if wrong else FINE
 
 
 def _decode(
@@ -87,18 +117,27 @@ def _decode(
 ) -> tuple[dict[str, Any], Trace | None]:
     import torch
 
+    from plait.runtime.comparing import Comparing
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
+    from plait.runtime.devices.named import device as named
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
+    from plait.runtime.injected import InjectError, fault, injected
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
     from plait.runtime.runner import BindError
     from plait.runtime.trace import Trace
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
     trace = Trace() if options.trace else None
+    compare = None
     try:
+        faults = [fault(text, schedule) for text in options.inject]
+        made = named(options.device, trace)
+        if options.compare:
+            compare = Comparing(made, options.mode == "exact")
+            made = cast("Device", compare)
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
         printer = None if options.json else _Printer(checkpoint.tokenizer, prompts)
@@ -106,12 +145,16 @@ def _decode(
             schedule,
             checkpoint.model(options.mode),
             lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
-            with_plain=not options.no_plain,
+            with_plain=not (options.no_plain or options.compare),
             captured=options.capture,
-            device=options.device,
-            trace=trace,
+            device=injected(made, faults) if faults else made,
+            prepare=options.prepare and _progress,
+            strict=options.strict,
             on_tokens=printer.take if printer else lambda request, count: None,
+            on_fault=_say,
         )
+    except InjectError as error:
+        raise Refused(f"--inject {error}") from None
     except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None  # of the printing that a phase of the host does
@@ -120,8 +163,19 @@ def _decode(
         raise Refused(str(error), WRONG_ENVIRONMENT) from None
     if printer:
         printer.finish(found.requests)
+    progress("")
     outcome = report(found, schedule, checkpoint, options.mode)
+    if compare is not None:
+        outcome["compared"] = compare.report()
     return {**outcome, "prompts": prompts}, trace
+
+
+def _say(error: PhaseError) -> None:
+    print(f"plait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
+
+
+def _progress(bucket: str) -> None:
+    progress(f"capturing at {bucket}")
 
 
 def _writable(path: str) -> None:
@@ -183,6 +237,8 @@ class _Printer:
         self.at = 0
 
     def take(self, request: Request, count: int) -> None:
+        if not self.order:
+            progress("")
         if request not in self.order:  # requests are first heard of in the order they were given
             self.order.append(request)
         self._advance()
@@ -228,6 +284,16 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
     ]
+    if outcome["faults"]:
+        count = len(outcome["faults"])
+        what = f"{count} round{'s' * (count != 1)} failed, the requests prefilled again"
+        lines.insert(3, ("faults", what))
+    for lost in outcome["lost"]:
+        sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
+        times = f"{lost['phases']} phases one by one in {lost['rounds']} rounds"
+        lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
+    if (compared := outcome.get("compared")) is not None:
+        lines.append(("compared", _compared(compared)))
     print()
     for name, value in lines:
         print(f"{name:<17} {value}")
@@ -235,6 +301,14 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         print(f"{'trace':<17} {options.trace}   (open it at ui.perfetto.dev)")
     if outcome["identical_to_plain"] is not None:
         print(f"identical to plain: {'yes' if outcome['identical_to_plain'] else 'NO'}")
+
+
+def _compared(compared: dict[str, Any]) -> str:
+    if not compared["replays"]:
+        return "nothing: no graph was replayed"
+    if not compared["differing"]:
+        return f"{compared['replays']} replays, phase by phase: no difference"
+    return f"{compared['differing']} of {compared['replays']} replays differ\n{compared['text']}"
 
 
 def _speed(outcome: dict[str, Any]) -> str:
