@@ -86,9 +86,12 @@ class Device(Protocol):
     """Makes streams, events, memory and graphs. Sizes are in elements."""
 
     name: str
-    capture_kind: str
-    """How graphs are captured, in words for reports."""
     abilities: Abilities
+
+    @property
+    def capture_kind(self) -> str:
+        """How graphs are captured, in words for reports."""
+        ...
 
     def host(self) -> Host: ...
 

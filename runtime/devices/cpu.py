@@ -50,12 +50,15 @@ class Cpu:
         host: Callable[[Pace], Host] = Host,
     ):
         self._replayer = replayer or PythonReplayer()
-        self.capture_kind = self._replayer.kind
         self._stream = stream
         self._pace = Pace()
         self.streams = self._pace.streams
         self._host = host(self._pace)
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
+
+    @property
+    def capture_kind(self) -> str:
+        return self._replayer.kind
 
     def host(self) -> Host:
         return self._host
