@@ -102,7 +102,7 @@ class Device(Protocol):
         ...
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> Any:
-        """Zeroed memory."""
+        """Zeroed memory: `device`, `host`, `pinned`, or `parameters`, where captured tasks have theirs."""
 
     def block(self, size: int) -> Any:
         """So many bytes of zeroed device memory, of which `part` gives parts."""
