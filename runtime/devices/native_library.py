@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
-
 SOURCE = Path(__file__).with_name("native.cpp")
 BUILD_SECONDS = 300
 REASON = 500
@@ -38,6 +36,8 @@ def library(again: bool = False) -> Path:
 
     Raises OSError, ValueError or SubprocessError when there is none and none can be made.
     """
+    import torch  # here, for the rest is asked of machines without it, too
+
     source = SOURCE.read_bytes()
     suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
     key = [source, torch.__version__, suffix, platform.machine(), sys.executable]
@@ -68,10 +68,12 @@ def build(kept: Path) -> None:
 def compiler() -> list[str]:
     """Its command. Raises OSError where there is none, ValueError for a CXX that is no command."""
     if asked := shlex.split(os.environ.get("CXX", "")):
+        if shutil.which(asked[0]) is None:
+            raise OSError(f"there is no C++ compiler {asked[0]}, as CXX says")
         return asked
     found = shutil.which("g++") or shutil.which("clang++")
     if found is None:
-        raise OSError("there is no C++ compiler")
+        raise OSError("there is no C++ compiler: install g++")
     return [found]
 
 
@@ -136,6 +138,8 @@ def _digest(path: Path) -> bytes:
 
 
 def _build(kept: Path, command: list[str]) -> None:
+    import torch
+
     root = Path(torch.__file__).parent
     with tempfile.TemporaryDirectory(dir=kept.parent) as work:
         fresh = Path(work, "replay.so")
