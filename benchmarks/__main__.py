@@ -14,6 +14,9 @@ NAMES = (
     "check_growth",
     "order_growth",
     "round_overhead",
+    "replay",
+    "overlap",
+    "dispatch",
     "speculation",
 )
 

@@ -58,9 +58,7 @@ class Stream:
     def give(self, job: Any) -> None:
         self.jobs.append((self._giving, job))
         if self.asleep:
-            self.asleep = False
-            if not self.pace.soon:
-                self.bell.put(True)
+            self._stir()
 
     run = give
 
@@ -72,12 +70,20 @@ class Stream:
 
     def record(self, event: Event) -> None:
         event.gate = gate = Gate(self)
-        self.give(gate)
+        self.jobs.append((self._giving, gate))
+        if self.asleep:
+            self._stir()
 
     def wait(self, event: Event) -> None:
         gate = event.gate
         if gate is not None and (not gate.opened or gate.error is not None):
             self.give_wait(Wait(gate))
+
+    def _stir(self) -> None:
+        """Wakes a thread that sleeps, unless the host will be back soon."""
+        self.asleep = False
+        if not self.pace.soon:
+            self.bell.put(True)
 
     def give_wait(self, wait: Wait) -> None:
         """As `give`; a thread that sleeps is not woken to find a shut gate, but by its opening."""
@@ -159,13 +165,21 @@ class Stream:
         The caller has the turn. `ready` collects streams that could go on and are still to be woken.
         """
         jobs = self.jobs
+        now = perf_counter()
         while jobs:
             self.round, job = jobs[0]
             kind = type(job)
             if kind is Job:
                 jobs.popleft()
                 if self.error is None:
-                    self._do(job, ready)
+                    if job.took >= WORTH_WAKING:
+                        self._wake(ready)
+                        now = perf_counter()
+                    try:
+                        job()
+                    except BaseException as error:
+                        self.error = explained(error, job, self.name, self.round)
+                    job.took = -(now - (now := perf_counter()))
             elif kind is Gate:
                 jobs.popleft()
                 job.error = self.error
@@ -181,20 +195,15 @@ class Stream:
                 job.passed()
                 if self.error is None:
                     self.error = job.gate.error
+                now = perf_counter()
         if until is None:
             _ring(ready)
 
-    def _do(self, job: Any, ready: list[Stream]) -> None:
-        if job.took >= WORTH_WAKING:
-            _ring(ready)
-            if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
-                self.pace.wake_all()
-        start = perf_counter()
-        try:
-            job()
-        except BaseException as error:
-            self.error = explained(error, job, self.name, self.round)
-        job.took = perf_counter() - start
+    def _wake(self, ready: list[Stream]) -> None:
+        """Before a job that takes long."""
+        _ring(ready)
+        if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
+            self.pace.wake_all()
 
     def _through(self, wait: Wait, ready: list[Stream]) -> bool:
         """Whether a shut gate could be got open by doing its stream's jobs; else it will ring."""
