@@ -34,6 +34,7 @@ CARRIED = tuple(
         "devices/host",
         "devices/cpu",
         "buckets",
+        "faults",
         "runner",
     )
 )
@@ -48,6 +49,7 @@ def program_text(schedule: Schedule) -> str:
         settings=json.dumps(dict(schedule.settings)),
         largest=list(schedule.largest()),
         external=schedule.external_events(),
+        kept=_kept(schedule),
         buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
     )
 
@@ -76,6 +78,19 @@ def _environment() -> Any:
     environment.filters["literal"] = ascii
     environment.globals["numbered"] = _numbered
     return environment
+
+
+def _kept(schedule: Schedule) -> dict[str, list[str]]:
+    """Of every phase, by name, the buffers it writes that a later round may read."""
+    kept: dict[str, list[str]] = {}
+    for phase in schedule.phases:
+        names = kept.setdefault(phase.name, [])
+        for argument in phase.arguments:
+            buffer = schedule.buffers[argument.buffer]
+            lasts = argument.kind != "reads" and (buffer.carried or buffer.copies > 1)
+            if lasts and buffer.name not in names:
+                names.append(buffer.name)
+    return kept
 
 
 def _is_own(module: str) -> bool:
@@ -184,6 +199,12 @@ class _Bucket:
         """Of every capture of the schedule, its graphs; none where it has no part in this bucket."""
         captures = range(len(self.schedule.captures))
         return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
+
+    def parts(self) -> str:
+        """Everything that a round runs, in issue order: phases and graphs."""
+        letters = {"replay": "g"} | dict.fromkeys(PHASE_OPS, "p")
+        run = [f"{letters[one.op]}{one.of}" for one in self.program if one.op in letters]
+        return ", ".join(dict.fromkeys(run))
 
     def steps(self) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""

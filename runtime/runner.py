@@ -6,6 +6,7 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,11 @@ from typing import Any
 import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.faults import Parts, tell
+
+REMEMBERED = 1024
+"""Rounds of which it is known, when one has failed, what of them ran."""
 
 
 class BindError(Exception):
@@ -31,7 +37,8 @@ class Runner:
     """One schedule on one device. Not for several host threads at once.
 
     `step` issues a round and returns while it may still run; `drain` waits for everything issued.
-    A bucket's graphs are captured the first time it is used, or by `prepare`.
+    After an error of either nothing runs any more, and the next round may. A bucket's graphs are captured
+    the first time it is used, or by `prepare`.
 
     `program` is the namespace of a program text. `bodies` maps phase names to callables, which get
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
@@ -75,9 +82,12 @@ class Runner:
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
-        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
+        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]], Parts]] = {}
+        self._begun: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets."""
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
+        """Why nothing runs any more."""
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
@@ -85,8 +95,8 @@ class Runner:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
         Every dim of the spec is given, and every run-time param and guard: `step(bs=3, ready=True)`.
-        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
-        RuntimeError once the runner is closed or interrupted.
+        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, in this
+        round or one in flight, and RuntimeError once the runner is closed or interrupted.
         """
         number = self.bucket_for(**live)
         self._check()
@@ -96,10 +106,11 @@ class Runner:
                 self._bind(number)
             for stream in self._streams:
                 stream.begin(self.rounds)
+            self._begun.append((self.rounds, number))
             self._bound[number][0](self.rounds)
             self._streams[0].leave()
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
         self._used[number] += 1
         self.rounds += 1
@@ -128,14 +139,30 @@ class Runner:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Around what cannot be done half: an error or an interrupt ends the runner."""
+        """Around what cannot be done half: an interrupt ends the runner."""
         self._check()
         self._at_it = True
         try:
             yield
         except Exception as error:
-            self._failure = error
+            self._recover(error)
             raise
+        self._at_it = False
+
+    def _recover(self, error: Exception) -> None:
+        """After an error: nothing runs any more, the error says what had run, and the next round may."""
+        try:
+            others = [one for one in self.device.recover() if one is not error]
+        except Exception as lost:
+            self._failure = lost
+            return
+        begun = {
+            round: self._bound[bucket][2] for round, bucket in self._begun if bucket in self._bound
+        }
+        if isinstance(error, PhaseError):
+            tell(error, others, begun, self._tables["KEPT"])
+        if self.rounds in begun:
+            self.rounds += 1  # its number is used up, as what it wrote is
         self._at_it = False
 
     def _check(self) -> None:
