@@ -39,7 +39,7 @@ def nothing(**given: object) -> None:
     pass
 
 
-TASK = partial(nothing, x=torch.zeros(1), y=torch.zeros(1))
+TASK = partial(nothing, x=torch.zeros(1))
 """What others are given to do: a phase, with what it is called with."""
 
 
@@ -84,7 +84,7 @@ def _program(name: str, schedule: Schedule, device: Cpu, turns: int) -> Pair:
     with _bound(schedule, device) as runner:
         runner.step(bs=1)
         runner.drain()
-        generated, _ = runner._bound[0]
+        generated, *_ = runner._bound[0]
         ours = _Issued(runner, generated)
         peer = _Issued(runner, by_hand(generated))
         return paired(name, ours.spent, peer.spent, turns, most=1.5)
@@ -174,17 +174,19 @@ def _tasks(turns: int) -> Iterator[Pair]:
         )
         for name, peer, least in peers:
             yield paired(
-                f"{name} / Plait, a task of {PHASES:,} that do nothing",
-                partial(_each_task, peer),
-                partial(_each_task, ours),
+                f"{name} / Plait, a task of {PHASES:,} that do nothing, beyond calling it",
+                partial(_beyond_calls, peer),
+                partial(_beyond_calls, ours),
                 turns,
                 least=least,
             )
 
 
-def _each_task(call: Callable[[], object]) -> float:
-    """Of a few times in a row, as rounds come."""
-    return spent(lambda: [call() for _ in range(IN_A_ROW)]) / IN_A_ROW / PHASES
+def _beyond_calls(round: Callable[[], object]) -> float:
+    """What a task costs, of a few rounds in a row as rounds come, less what it costs to call it."""
+    whole = spent(lambda: [round() for _ in range(IN_A_ROW)])
+    calls = spent(lambda: [TASK() for _ in range(IN_A_ROW * PHASES)])
+    return (whole - calls) / IN_A_ROW / PHASES
 
 
 class _Futures:

@@ -43,7 +43,8 @@ class Stream:
         """Of the job being done."""
         self.error: BaseException | None = None
         self.jobs: deque[tuple[int, Any]] = deque()
-        """Calls, records (a Gate) and waits, each with the round it belongs to."""
+        """Calls, gates of its own to open, and gates of others to wait at, or a Wait that is told of it; each
+        with the round it belongs to."""
         self._giving = 0
         self.turn = threading.Lock()
         self.asleep = False
@@ -77,8 +78,12 @@ class Stream:
 
     def wait(self, event: Event) -> None:
         gate = event.gate
-        if gate is not None and (not gate.opened or gate.error is not None):
-            self.give_wait(Wait(gate))
+        if gate is None or gate.stream is self:
+            return
+        if not gate.opened or gate.error is not None:
+            self.jobs.append((self._giving, gate))
+            if self.asleep:
+                self._stir_at(gate)
 
     def _stir(self) -> None:
         """Wakes a thread that sleeps, unless the host will be back soon."""
@@ -87,12 +92,15 @@ class Stream:
             self.bell.put(True)
 
     def give_wait(self, wait: Wait) -> None:
-        """As `give`; a thread that sleeps is not woken to find a shut gate, but by its opening."""
         self.jobs.append((self._giving, wait))
         if self.asleep:
-            self.asleep = False
-            if wait.gate.add(self):
-                self.bell.put(True)
+            self._stir_at(wait.gate)
+
+    def _stir_at(self, gate: Gate) -> None:
+        """A thread that sleeps is not woken to find a shut gate, but by its opening."""
+        self.asleep = False
+        if gate.add(self):
+            self.bell.put(True)
 
     @property
     def idle(self) -> bool:
@@ -134,7 +142,9 @@ class Stream:
             _, first = self.jobs[0]
         except IndexError:
             return None
-        return first.gate if isinstance(first, Wait) and not first.gate.opened else None
+        gate = first.gate if isinstance(first, Wait) else first
+        shut = isinstance(gate, Gate) and gate.stream is not self and not gate.opened
+        return gate if shut else None
 
     def _work(self) -> None:
         torch.set_num_threads(1)
@@ -186,7 +196,7 @@ class Stream:
                             error, job, self.name, self.round
                         )
                     job.took = -(now - (now := perf_counter()))
-            elif kind is Gate:
+            elif kind is Gate and job.stream is self:
                 jobs.popleft()
                 job.error = self.error
                 job.opened = True
@@ -195,12 +205,17 @@ class Stream:
                 if job is until:
                     return
             else:
-                if not job.gate.opened and not self._through(job, ready):
-                    break
+                gate = job if kind is Gate else job.gate
+                if not gate.opened:
+                    if gate is not job:
+                        job.reached()
+                    if not self._through(gate, ready):
+                        break
                 jobs.popleft()
-                job.passed()
+                if gate is not job:
+                    job.passed()
                 if self.error is None:
-                    self.error = job.gate.error
+                    self.error = gate.error
                 now = perf_counter()
         if until is None:
             _ring(ready)
@@ -211,10 +226,8 @@ class Stream:
         if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
             self.pace.wake_all()
 
-    def _through(self, wait: Wait, ready: list[Stream]) -> bool:
+    def _through(self, gate: Gate, ready: list[Stream]) -> bool:
         """Whether a shut gate could be got open by doing its stream's jobs; else it will ring."""
-        wait.reached()
-        gate = wait.gate
         other = gate.stream
         if other.turn.acquire(blocking=False):
             if other in ready:
