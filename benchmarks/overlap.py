@@ -130,8 +130,9 @@ def _tier(kind: str, turns: int) -> Pair:
                 processes[one].answer()
             return time.perf_counter() - start
 
-        for _ in range(3):
-            streams.took(0, 1), apart(0, 1)
+        for took in (streams.took, apart):
+            took(0, 1)
+        seen, control = [], 0.0
         for _ in range(TRIES):
             seen = [(_gain(streams.took), _gain(apart)) for _ in range(turns)]
             control = statistics.median(ratio for _, (_, _, ratio) in seen)

@@ -5,7 +5,6 @@ One to four requests, f32. At least 1.5 times is the aim without Python's lock, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.paired import Pair, paired
+from benchmarks.paired import Pair, paired, spent
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.devices.cpu import Cpu
 from plait.runtime.devices.replayers import KINDS, here, replayer
@@ -64,7 +63,7 @@ def _tier(kind: str, turns: int) -> Iterator[Pair]:
         graphs = [one for one in device.seen if one[0].name == name]
         for requests_now, (graph, calls) in zip(sizes, graphs, strict=True):
             yield paired(
-                f"eager / {kind} replay, {name} of {graph.kernels} kernels, {requests_now} requests",
+                f"eager / {kind} replay, {name} of {graph.kernels} kernels, requests: {requests_now}",
                 partial(_each, calls),
                 partial(_each, [graph.replay]),
                 turns,
@@ -74,8 +73,4 @@ def _tier(kind: str, turns: int) -> Iterator[Pair]:
 
 
 def _each(calls: list[Callable]) -> float:
-    start = time.perf_counter()
-    for _ in range(REPLAYS):
-        for call in calls:
-            call()
-    return (time.perf_counter() - start) / REPLAYS
+    return spent(lambda: [call() for _ in range(REPLAYS) for call in calls]) / REPLAYS

@@ -9,6 +9,10 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from plait.runtime.devices.job import job
+from plait.runtime.devices.memory import compacted
+from plait.runtime.devices.recording import Kernel, record
+
 OPERATIONS = 25
 SIDE = 4
 """Every value is a square of so many rows."""
@@ -148,7 +152,31 @@ class Program:
         torch.cat(seen, out=self.out)
 
 
-def same_bits(a: list[Tensor], b: list[Tensor]) -> bool:
+def recorded(program: Program, without: int | None = None) -> list[Kernel]:
+    """Its kernels, perhaps without the first, second ... of those that change what they are given."""
+    recording = record("g", [job("p", "test:1", program)], program.written)
+    kernels = recording.kernels
+    if without is not None:
+        changing = [n for n, one in enumerate(kernels) if one.operator._schema.is_mutable]
+        dropped = changing[without % len(changing)]
+        kernels = kernels[:dropped] + kernels[dropped + 1 :]
+    return compacted(kernels, recording.intermediates)
+
+
+def is_faithful(program: Program, launch: Callable[[], object], inputs: int = 2) -> bool:
+    """Whether a launch leaves the bits that the program leaves, on so many new inputs."""
+    twin = Program(program.seed)
+    for step in range(1, inputs + 1):
+        program.give(step)
+        twin.give(step)
+        launch()
+        twin()
+        if not _same_bits(program.written, twin.written):
+            return False
+    return True
+
+
+def _same_bits(a: list[Tensor], b: list[Tensor]) -> bool:
     """A number that is none has any bits."""
     return all(
         torch.equal(torch.nan_to_num(x), torch.nan_to_num(y)) for x, y in zip(a, b, strict=True)

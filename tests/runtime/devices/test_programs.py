@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 
-from drawing.kernels import Program, same_bits
+from drawing.kernels import Program, is_faithful, recorded
 from plait.runtime.devices.graph import PythonReplayer, Replayer
-from plait.runtime.devices.job import job
-from plait.runtime.devices.memory import compacted
-from plait.runtime.devices.recording import Kernel, record
 from plait.runtime.devices.replayers import KINDS, here
 from plait.runtime.devices.tiers import NotHere
 
@@ -32,30 +27,6 @@ def as_on_a_stream():
 def tiers() -> dict[str, Replayer]:
     found = {kind: here(kind) for kind in KINDS}
     return {kind: one for kind, one in found.items() if not isinstance(one, NotHere)}
-
-
-def recorded(program: Program, without: int | None = None) -> list[Kernel]:
-    """Its kernels, perhaps without the first, second ... of those that change what they are given."""
-    recording = record("g", [job("p", "test:1", program)], program.written)
-    kernels = recording.kernels
-    if without is not None:
-        changing = [n for n, one in enumerate(kernels) if one.operator._schema.is_mutable]
-        dropped = changing[without % len(changing)]
-        kernels = kernels[:dropped] + kernels[dropped + 1 :]
-    return compacted(kernels, recording.intermediates)
-
-
-def is_faithful(program: Program, launch: Callable[[], object]) -> bool:
-    """Whether a launch leaves the bits that the program leaves, on two new inputs."""
-    twin = Program(program.seed)
-    for step in (1, 2):
-        program.give(step)
-        twin.give(step)
-        launch()
-        twin()
-        if not same_bits(program.written, twin.written):
-            return False
-    return True
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
