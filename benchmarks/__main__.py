@@ -15,6 +15,9 @@ NAMES = (
     "marks",
     "order_growth",
     "round_overhead",
+    "replay",
+    "overlap",
+    "dispatch",
     "speculation",
 )
 

@@ -293,7 +293,7 @@ class Schedule(Record):
         device: str | Device = "cpu",
         **how: Any,
     ) -> Runner:
-        """The schedule on a device, each phase with its callable. `how`, and all else: `plait.runtime.bind`."""
+        """The schedule on a device, each phase with its callable. `how`: see `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
         return bind(self, bodies, opaque=opaque, device=device, **how)

@@ -103,9 +103,12 @@ class Device(Protocol):
     """Makes streams, events, memory and graphs. Sizes are in elements."""
 
     name: str
-    capture_kind: str
-    """How graphs are captured, in words for reports."""
     abilities: Abilities
+
+    @property
+    def capture_kind(self) -> str:
+        """How graphs are captured, in words for reports."""
+        ...
 
     def host(self) -> Host: ...
 
@@ -116,7 +119,7 @@ class Device(Protocol):
         ...
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> Any:
-        """Zeroed memory."""
+        """Zeroed memory: `device`, `host`, `pinned`, or `parameters`, where captured tasks have theirs."""
 
     def block(self, size: int) -> Any:
         """So many bytes of zeroed device memory, of which `part` gives parts."""

@@ -51,7 +51,6 @@ class Cpu:
         host: Callable[[Pace], Host] = Host,
     ):
         self._replayer = replayer or PythonReplayer()
-        self.capture_kind = self._replayer.kind
         self._stream = stream
         self._pace = Pace()
         self.streams = self._pace.streams
@@ -59,6 +58,10 @@ class Cpu:
         self._events: list[Event] = []
         self._pools: dict[int, Pool] = {}
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
+
+    @property
+    def capture_kind(self) -> str:
+        return self._replayer.kind
 
     def host(self) -> Host:
         return self._host

@@ -18,8 +18,10 @@ from plait.runtime.devices.refusals import CaptureError
 class Replayer(Protocol):
     """One way to launch recorded kernels again."""
 
-    kind: str
-    """In words for reports."""
+    @property
+    def kind(self) -> str:
+        """In words for reports."""
+        ...
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
         """A function that launches them all, in order."""
@@ -104,7 +106,7 @@ def _try(name: str, place: str, launch: Any, written: list[torch.Tensor]) -> Non
 class PythonReplayer:
     """Launches each kernel from one generated function. Needs nothing, holds the interpreter's lock."""
 
-    kind = "replay of recorded kernels from Python"
+    kind = "python: replay of recorded kernels from Python"
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
         # What the function uses are its globals, by number: no name of anyone's is in its text.

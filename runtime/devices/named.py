@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from plait.runtime.devices.base import Device, DeviceError
@@ -9,13 +10,13 @@ from plait.runtime.devices.base import Device, DeviceError
 if TYPE_CHECKING:
     from plait.runtime.trace import Trace
 
-NAMES = ("cpu",)
+NAMES = ("cpu", "npu", "cuda")
 
 
 def device(name: str, trace: Trace | None = None) -> Device:
     """A new device of that name; with `trace`, everything that runs is noted in it.
 
-    Raises DeviceError for one that is not here.
+    `npu:1` is the second NPU. Raises DeviceError for one that is not here.
     """
     if name == "cpu":
         from plait.runtime.devices.cpu import Cpu
@@ -23,4 +24,12 @@ def device(name: str, trace: Trace | None = None) -> Device:
 
         launch = replayer()
         return Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host)
+    kind, colon, index = name.partition(":")
+    if kind in ("npu", "cuda") and (not colon or re.fullmatch("[0-9]{1,4}", index)):
+        from plait.runtime.devices.accelerator.accelerator import Accelerator
+        from plait.runtime.devices.accelerator.kinds import KINDS
+
+        if trace is not None:
+            raise DeviceError(f"a trace is of the cpu; use torch's profiler on {kind}")
+        return Accelerator(KINDS[kind], int(index) if colon else None)
     raise DeviceError(f"there is no device `{name}`; this Plait runs on {', '.join(NAMES)}")

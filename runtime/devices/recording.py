@@ -339,7 +339,7 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.resolve_conj().resolve_neg().reshape(-1).view(torch.uint8)
+    return tensor.resolve_conj().resolve_neg().contiguous().view(-1).view(torch.uint8)
 
 
 def _out_form(operator: Any, results: int) -> Any:

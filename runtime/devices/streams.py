@@ -46,7 +46,8 @@ class Stream:
         """Of the job being done."""
         self.error: BaseException | None = None
         self.jobs: deque[tuple[int, Any]] = deque()
-        """Calls, records (a Gate) and waits, each with the round it belongs to."""
+        """Calls, gates of its own to open, and gates of others to wait at, or a Wait that is told of it; each
+        with the round it belongs to."""
         self.giving = 0
         """The round that what is given belongs to."""
         self.turn = threading.Lock()
@@ -63,9 +64,7 @@ class Stream:
     def give(self, job: Any) -> None:
         self.jobs.append((self.giving, job))
         if self.asleep:
-            self.asleep = False
-            if not self.pace.soon:
-                self.bell.put(True)
+            self._stir()
 
     run = give
 
@@ -84,20 +83,35 @@ class Stream:
 
     def record(self, event: Event) -> None:
         event.gate = gate = Gate(self)
-        self.give(gate)
+        self.jobs.append((self.giving, gate))
+        if self.asleep:
+            self._stir()
 
     def wait(self, event: Event) -> None:
         gate = event.gate
-        if gate is not None and (not gate.opened or gate.error is not None):
-            self.give_wait(Wait(gate))
+        if gate is None or gate.stream is self:
+            return
+        if not gate.opened or gate.error is not None:
+            self.jobs.append((self.giving, gate))
+            if self.asleep:
+                self._stir_at(gate)
+
+    def _stir(self) -> None:
+        """Wakes a thread that sleeps, unless the host will be back soon."""
+        self.asleep = False
+        if not self.pace.soon:
+            self.bell.put(True)
 
     def give_wait(self, wait: Wait) -> None:
-        """As `give`; a thread that sleeps is not woken to find a shut gate, but by its opening."""
         self.jobs.append((self.giving, wait))
         if self.asleep:
-            self.asleep = False
-            if wait.gate.add(self):
-                self.bell.put(True)
+            self._stir_at(wait.gate)
+
+    def _stir_at(self, gate: Gate) -> None:
+        """A thread that sleeps is not woken to find a shut gate, but by its opening."""
+        self.asleep = False
+        if gate.add(self):
+            self.bell.put(True)
 
     @property
     def idle(self) -> bool:
@@ -139,7 +153,11 @@ class Stream:
             _, first = self.jobs[0]
         except IndexError:
             return None
-        return first.gate if isinstance(first, Wait) and not first.gate.opened else None
+        if isinstance(first, Gate):
+            gate = None if first.stream is self else first
+        else:
+            gate = first.gate if isinstance(first, Wait) else None
+        return None if gate is None or gate.opened else gate
 
     def _work(self) -> None:
         torch.set_num_threads(1)
@@ -173,14 +191,25 @@ class Stream:
         The caller has the turn. `ready` collects streams that could go on and are still to be woken.
         """
         jobs = self.jobs
+        now = perf_counter()
         while jobs:
             self.round, job = jobs[0]
             kind = type(job)
             if kind is Job:
                 jobs.popleft()
                 if self.error is None:
-                    self._do(job, ready)
-            elif kind is Gate:
+                    if job.took >= WORTH_WAKING:
+                        self._wake(ready)
+                        now = perf_counter()
+                    try:
+                        job()
+                        job.ran = self.round
+                    except BaseException as error:
+                        self.error = self.pace.failure = explained(
+                            error, job, self.name, self.round
+                        )
+                    job.took = -(now - (now := perf_counter()))
+            elif kind is Gate and job.stream is self:
                 jobs.popleft()
                 job.error = self.error
                 job.opened = True
@@ -189,32 +218,29 @@ class Stream:
                 if job is until:
                     return
             else:
-                if not job.gate.opened and not self._through(job, ready):
-                    break
+                gate = job if kind is Gate else job.gate
+                if not gate.opened:
+                    if gate is not job:
+                        job.reached()
+                    if not self._through(gate, ready):
+                        break
                 jobs.popleft()
-                job.passed()
+                if gate is not job:
+                    job.passed()
                 if self.error is None:
-                    self.error = job.gate.error
+                    self.error = gate.error
+                now = perf_counter()
         if until is None:
             _ring(ready)
 
-    def _do(self, job: Any, ready: list[Stream]) -> None:
-        if job.took >= WORTH_WAKING:
-            _ring(ready)
-            if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
-                self.pace.wake_all()
-        start = perf_counter()
-        try:
-            job()
-            job.ran = self.round
-        except BaseException as error:
-            self.error = self.pace.failure = explained(error, job, self.name, self.round)
-        job.took = perf_counter() - start
+    def _wake(self, ready: list[Stream]) -> None:
+        """Before a job that takes long."""
+        _ring(ready)
+        if self.pace.soon:  # the host woke nobody: what could run beside this is woken now
+            self.pace.wake_all()
 
-    def _through(self, wait: Wait, ready: list[Stream]) -> bool:
+    def _through(self, gate: Gate, ready: list[Stream]) -> bool:
         """Whether a shut gate could be got open by doing its stream's jobs; else it will ring."""
-        wait.reached()
-        gate = wait.gate
         other = gate.stream
         if other.turn.acquire(blocking=False):
             if other in ready:

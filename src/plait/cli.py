@@ -28,6 +28,7 @@ VERBS = {
     "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
+    "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
 EXIT_CODES = "exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment"

@@ -129,8 +129,9 @@ def test_what_does_not_fit_is_refused_when_bound(bodies, opaque, message: str, c
 
 def test_a_device_that_is_not_there_is_one_line(compiled) -> None:
     """The devices that are there are named."""
-    with pytest.raises(DeviceError, match="there is no device `npu`; this Plait runs on cpu"):
-        bind(compiled(TWO), BODIES, opaque={"m": meta}, device="npu")
+    message = "there is no device `tpu`; this Plait runs on cpu, npu, cuda"
+    with pytest.raises(DeviceError, match=message):
+        bind(compiled(TWO), BODIES, opaque={"m": meta}, device="tpu")
 
 
 def test_a_failing_phase_is_named_with_its_line_and_round(compiled) -> None:

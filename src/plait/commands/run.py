@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.log import show_log
 from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
@@ -95,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
     given = _prompts(options)
     if options.trace:
         _writable(options.trace)
+    show_log("run")
     schedule = compiled(options, options.spec)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not

@@ -1,17 +1,15 @@
-"""Both ways to launch captured kernels again."""
+"""Every way to launch captured kernels again that is here, with what stands behind it."""
 
 from __future__ import annotations
 
 import pytest
 
-from plait.runtime.devices import native
-from plait.runtime.devices.graph import PythonReplayer, Replayer
+from plait.runtime.devices.replayers import KINDS, here, replayer
+from plait.runtime.devices.tiers import NotHere, Tiers
+
+HERE = [kind for kind in KINDS if not isinstance(here(kind), NotHere)]
 
 
-def replayers() -> list[Replayer]:
-    return [PythonReplayer(), native.native_replayer()]
-
-
-@pytest.fixture(params=replayers(), ids=lambda replayer: type(replayer).__name__)
-def replayer(request) -> Replayer:
-    return request.param
+@pytest.fixture(params=HERE, name="replayer")
+def every_replayer(request) -> Tiers:
+    return replayer(request.param)

@@ -1,0 +1,188 @@
+"""An NPU or a CUDA GPU as a device."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from plait.runtime.devices.accelerator import memory as memories
+from plait.runtime.devices.accelerator.capture import capture
+from plait.runtime.devices.accelerator.events import Event
+from plait.runtime.devices.accelerator.graph import Graph
+from plait.runtime.devices.accelerator.here import found
+from plait.runtime.devices.accelerator.kinds import Kind
+from plait.runtime.devices.accelerator.meanings import meant
+from plait.runtime.devices.accelerator.streams import Host, Stream
+from plait.runtime.devices.base import DeviceError
+from plait.runtime.devices.cpu import tensors_of
+from plait.runtime.devices.job import Job, PhaseError, job
+
+if TYPE_CHECKING:
+    from plait.runtime.devices.base import Step
+
+
+class Accelerator:
+    """One device, the current one of its kind from here on. Raises DeviceError if it is not there."""
+
+    def __init__(self, kind: Kind, index: int | None = None):
+        self.kind = kind
+        self.calls, self.index = found(kind, index)
+        self.name = f"{kind.name}:{self.index}"
+        self.capture_kind = kind.graphs
+        self.abilities = kind.abilities
+        self.calls.set_device(device=self.index)
+        self._place = torch.device(kind.name, self.index)
+        self._streams: list[Stream] = []
+        self._external: list[Event] = []
+        self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
+        self._pools: dict[int, Any] = {}
+        self._host = Host(self)
+        self._rested = True
+        """Whether nothing was issued since all was waited for, and the caller may have touched buffers."""
+
+    def host(self) -> Host:
+        return self._host
+
+    def stream(self, name: str, kind: str) -> Stream:
+        made = Stream(name, self._unused(name), self)
+        self._streams.append(made)
+        return made
+
+    def _unused(self, name: str) -> Any:
+        """A stream of torch's pool that is none of ours: the pool deals them out in turn, over and over."""
+        held = [stream.native for stream in self._streams]
+        for _ in range(self.abilities.streams or 0):
+            native = self.calls.stream(device=self.index)
+            if native not in held:
+                return native
+        names = ", ".join([*(stream.name for stream in self._streams), name])
+        raise DeviceError(
+            f"{self.name} has {len(held)} streams that run side by side, and {names} are "
+            f"{len(held) + 1}: two of them would be one and the same"
+        )
+
+    def events(self, name: str, count: int, external: bool = False) -> list[Event]:
+        if not external:
+            return [Event(name, self.calls.event()) for _ in range(count)]
+        made = [self._external_event(name) for _ in range(count)]
+        self._external += made
+        return made
+
+    def _external_event(self, name: str) -> Event:
+        if self.kind.slots:
+            return Event(name, self.calls.event(), self.calls.external())
+        native = self.calls.external(external=True)
+        # A wait for an event that was never recorded is left out of a capture without a word.
+        self.calls.record(native, stream=self.current_stream())
+        return Event(name, native)
+
+    def record_inside(self, event: Event, native: Any) -> None:
+        """Fills the slot that graphs wait at, once for each replay."""
+        self.calls.record_external(event.inside, stream=native)
+        event.owed -= 1
+
+    def wait_inside(self, event: Event, native: Any) -> None:
+        """What a graph does to wait for an event from outside."""
+        if event.inside is None:
+            self.calls.wait_external(event.native, stream=native)
+            return
+        self.calls.wait_external(event.inside, stream=native)
+        if self.calls.reset_external is not None:
+            self.calls.reset_external(event.inside, stream=native)
+
+    def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
+        if memory == "parameters" and not self.abilities.task_update:
+            memory = "device"
+        return memories.empty(dtype, shape, memory, self._place)
+
+    def block(self, size: int) -> torch.Tensor:
+        return torch.zeros(size, dtype=torch.uint8, device=self._place)
+
+    def part(
+        self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
+    ) -> torch.Tensor:
+        return memories.part(block, offset, dtype, shape)
+
+    def size(self, value: Any) -> int:
+        return sum(tensor.nbytes for tensor in tensors_of(value))
+
+    def tensors(self, value: Any) -> list[torch.Tensor]:
+        return tensors_of(value)
+
+    def shadow(self, value: Any) -> Any:
+        return memories.shadow(value, self._place)
+
+    def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
+        return job(name, place, memories.copy, memories.copies(pairs))
+
+    def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Job:
+        return job(name, place, body, **arguments)
+
+    def capture(
+        self,
+        name: str,
+        place: str,
+        steps: list[Step],
+        written: list[Any],
+        pool: int | None = None,
+    ) -> Graph:
+        if pool is not None and pool not in self._pools:
+            self._pools[pool] = self.calls.pool()
+        tensors = [tensor for value in written for tensor in tensors_of(value)]
+        handle = None if pool is None else self._pools[pool]
+        graph = capture(self, name, place, steps, tensors, handle)
+        self._graphs.add(graph)
+        return graph
+
+    def synchronize(self) -> None:
+        try:
+            self.finish()
+        except Exception as error:
+            said = meant(error, self.kind.meanings)
+            where = f"{self.name} failed in round {self._host.round} or before"
+            raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
+        self._rested = True
+
+    def close(self) -> None:
+        self.stop()
+        with suppress(Exception):  # the device may have failed, and is given up all the same
+            self.finish()
+        for graph in list(self._graphs):
+            with suppress(Exception):
+                self.calls.reset(graph.native)
+        self._streams.clear()
+        self._pools.clear()
+
+    def stop(self) -> None:
+        """Ends a round in the middle: what graphs wait for from outside comes now, or never would."""
+        self._rested = True
+        with suppress(Exception):  # the device may be what has failed, which is said already
+            self._host.leave()
+            native = self.current_stream()
+            for event in self._external:
+                while event.owed > 0:
+                    self.record_inside(event, native)
+                if event.owed < 0:
+                    self.wait_inside(event, native)
+        for event in self._external:
+            event.owed = 0
+
+    def see_what_came_before(self, native: Any) -> None:
+        """What the caller did to buffers while nothing ran is done before the round begins."""
+        if self._rested:
+            self.calls.finish(native)
+            self._rested = False
+
+    def finish(self) -> None:
+        """Holds the host up until the device has nothing left to do."""
+        self.calls.synchronize(device=self.index)
+
+    def current_stream(self) -> Any:
+        return self.calls.current_stream(device=self.index)
+
+    def set_stream(self, native: Any) -> None:
+        self.calls.set_stream(stream=native)

@@ -1,0 +1,23 @@
+"""Events of an accelerator, and those that a graph waits for from inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Event:
+    """Recorded on a stream, waited for on others, and by the host.
+
+    Where an external event is a slot, whose record the first wait takes, what waits outside of graphs
+    waits for an ordinary event that is recorded with it.
+    """
+
+    __slots__ = ("inside", "name", "native", "owed")
+
+    def __init__(self, name: str, native: Any, inside: Any = None):
+        self.name = name
+        self.native = native
+        self.inside = inside
+        """The slot that graphs wait at; None: there is none."""
+        self.owed = 0
+        """Replays that wait at the slot, less records: 0 at the end of a whole round."""
