@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 KEPT = 64
 """Of the newest exchanges of a communicator."""
@@ -15,14 +15,15 @@ class Exchange(NamedTuple):
 
     item: Hashable
     """By which the round and what runs in it know it as the same."""
-    round: int
+    round: int | None
+    """None: before the rounds, or between them."""
     what: str
     """`nextn[1]` (all_reduce over tp)."""
     place: str
 
     @property
     def words(self) -> str:
-        return f"{self.what} of round {self.round}"
+        return self.what if self.round is None else f"{self.what} of round {self.round}"
 
 
 class Lane:
@@ -63,10 +64,6 @@ class Lane:
         """All that is issued counts as begun: on a device where nobody can see more."""
         while self._issued:
             self._note(self._issued.popleft())
-
-    def said(self) -> list[Any]:
-        """For others: how many it has come to, and the newest in words."""
-        return [self.count, self.seen[-1].words if self.seen else "nothing"]
 
     def _note(self, one: Exchange) -> None:
         self.seen.append(one)

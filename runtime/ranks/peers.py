@@ -48,9 +48,10 @@ class Peers:
         self._by_name = {lane.name: lane for lane in self._lanes.values()}
         self._routes = [list(self._exchanges(bucket)) for bucket in schedule.buckets]
         self._failed: tuple[str, str, tuple[int, ...]] | None = None
+        self._last = "nothing"
+        """What this rank came to last, on any communicator."""
         self._ended = False
         self._at_issue = False
-        self._round = 0
         for member in self._members.values():
             limit(member.host, ranks.seconds)
             limit(member.device, ranks.seconds)
@@ -84,7 +85,6 @@ class Peers:
     def agree(self, round: int, wished: Mapping[str, Any]) -> dict[str, Any]:
         """What the round runs at, by all votes of the round. Raises RankError."""
         found = dict(wished)
-        self._round = round
         for number, vote in enumerate(self.votes):
             most = self._meet(
                 vote.group,
@@ -102,6 +102,7 @@ class Peers:
         for of, item in self._routes[number]:
             if not (idle and self._skipped(item)):
                 self._lanes[of].issue(self._exchange(item, round))
+        self._board.publish()
 
     def issued(self) -> None:
         if self._at_issue:
@@ -123,7 +124,7 @@ class Peers:
         """Waits for all ranks where a graph that is captured for a bucket holds collectives."""
         if not any(item[0] == "capture" for _, item in self._routes[number]):
             return
-        one = Exchange(("bind", number), self._round, f"the capture at {sizes}", self._source)
+        one = Exchange(("bind", number), None, f"the capture at {sizes}", self._source)
         most = self._meet(WORLD, one, [number, -number])
         if most[0] != -most[1]:
             what = (
@@ -162,9 +163,9 @@ class Peers:
         )
 
     def _said(self) -> dict[str, Any]:
-        lanes = {lane.name: lane.said() for lane in self._lanes.values()}
-        entry = {"lanes": lanes, "failed": self._failed, "ended": self._ended}
-        return {"digests": self._digests, **entry}
+        counts = {lane.name: lane.count for lane in self._lanes.values()}
+        entry = {"counts": counts, "last": self._last, "failed": self._failed}
+        return {"digests": self._digests, **entry, "ended": self._ended}
 
     def _compare(self) -> None:
         """Holds the schedules of all ranks against each other."""
@@ -184,7 +185,7 @@ class Peers:
         for of, lane in self._lanes.items():
             group, host = of
             what = f"the first use of {lane.name}"
-            one = Exchange(("first", of), 0, what, self._source)
+            one = Exchange(("first", of), None, what, self._source)
             self._meet(group, one, [0], None if host else device)
 
     def _meet(
@@ -204,7 +205,7 @@ class Peers:
         return self._watch(reduce, [lane], one)
 
     def _watched(self, body: Callable, lanes: list[Lane], item: Any, **arguments: Any) -> object:
-        one = self._exchange(item, self._round)
+        one = self._exchange(item, None)  # where no round has issued it, a graph is captured
         return self._watch(partial(body, **arguments), lanes, one)
 
     def _watch(self, call: Callable[[], Any], lanes: list[Lane], one: Exchange) -> Any:
@@ -212,16 +213,17 @@ class Peers:
         began = time.monotonic()
         for lane in lanes:
             one = lane.arrive(one.item, one)
+        self._last = one.words
         try:
             found = call()
         except RuntimeError as error:
             self._board.publish()
-            in_time = time.monotonic() - began < 0.9 * self.seconds
+            waits = self.seconds if time.monotonic() - began > 0.9 * self.seconds else None
             for lane in lanes:
                 if isinstance(error, RankError):
                     break
-                if (found := blame(self._board, lane, in_time)) is not None:
-                    what = f"{one.place}: {one.what} in round {one.round}: {found.why}"
+                if (found := blame(self._board, lane, waits)) is not None:
+                    what = f"{one.place}: {one.words}: {found.why}"
                     made = self._error(what, found.late, found.why)
                     self.failed(made)
                     raise made from error
@@ -272,11 +274,13 @@ class Peers:
         kind, number = item
         return kind == "phase" and "skip_idle" in self.schedule.phases[number].attributes
 
-    def _exchange(self, item: Any, round: int) -> Exchange:
+    def _exchange(self, item: Any, round: int | None) -> Exchange:
         kind, number = item
         if kind == "phase":
             phase = self.schedule.phases[number]
             what = f"`{phase.name}` ({self._collective(phase)})"
+            if round is None:
+                what += " in a capture"
             return Exchange(item, round, what, self.schedule.place_of(phase.place))
         capture = self.schedule.captures[number]
         phases = [self.schedule.phases[phase] for phase in capture.phases]
