@@ -14,13 +14,10 @@ import torch.distributed as dist
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
-from plait.runtime.ranks.group import Member, Ranks, seconds_to_wait
+from plait.runtime.ranks.group import ACCELERATORS, HOSTS, Member, Ranks, seconds_to_wait
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
-HOSTS = "gloo"
-DEVICES = {"cuda": "cpu:gloo,cuda:nccl", "npu": "cpu:gloo,npu:hccl"}
-"""What the ranks of a device speak through; those of others as hosts do."""
 _calls = count()
 """Each has a part of the store to itself."""
 
@@ -39,7 +36,7 @@ def from_environment(
     known which ranks a group has: then they are given as `Ranks`. Raises ValueError for wrong seconds.
     """
     seconds = seconds_to_wait() if seconds is None else seconds
-    backend = DEVICES.get(device.split(":")[0], HOSTS)
+    backend = ACCELERATORS.get(device.split(":")[0], HOSTS)
     store, rank, size = next(rendezvous("env://"))
     sizes = sizes_of(schedule, size)
     if not dist.is_initialized():

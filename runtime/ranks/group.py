@@ -15,6 +15,9 @@ if TYPE_CHECKING:
         Store,  # pyright: ignore[reportPrivateImportUsage]
     )
 
+HOSTS = "gloo"
+ACCELERATORS = {"cuda": "cpu:gloo,cuda:nccl", "npu": "cpu:gloo,npu:hccl"}
+"""What the ranks of a device speak through; those of others as hosts do."""
 WATCHDOG = "PLAIT_WATCHDOG_S"
 SECONDS = 60.0
 """For which a rank waits for another, unless told."""

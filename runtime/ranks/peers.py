@@ -14,16 +14,18 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from plait.runtime.buckets import shown_sizes
 from plait.runtime.devices.job import Job, job
 from plait.runtime.ranks.blame import blame
 from plait.runtime.ranks.board import Board
 from plait.runtime.ranks.error import RankError
-from plait.runtime.ranks.group import Member, Ranks, device_of, limit, ranks_of
+from plait.runtime.ranks.group import ACCELERATORS, Member, Ranks, device_of, limit, ranks_of
 from plait.runtime.ranks.lane import Exchange, Lane
-from plait.runtime.ranks.same_schedule import difference, digests, ranks_said
+from plait.runtime.ranks.same_schedule import checked, difference, digests, ranks_said
 from plait.runtime.ranks.votes import OutOfStep, Vote, votes_of
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Schedule
+from plait.runtime.schedule import Vote as Settled
 
 BEATS = 20
 """Entries on the board in the time that ranks wait for each other."""
@@ -43,6 +45,7 @@ class Peers:
         self.seconds = ranks.seconds
         self.rank = dist.get_rank(ranks.world.host)
         self.votes = votes_of(schedule)
+        self.checked = checked()
         self._members = {WORLD: ranks.world} | _members(schedule, ranks)
         self._lanes = dict(self._communicators())
         self._by_name = {lane.name: lane for lane in self._lanes.values()}
@@ -95,6 +98,9 @@ class Peers:
                 found |= vote.outcome(round, most, found)
             except OutOfStep as error:
                 raise self._error(f"{vote.place}: {self._vote_words(vote)}: {error}") from None
+        if self.checked:
+            for number, same in enumerate(self.schedule.same):
+                self._compare_same(number, same, round, wished)
         return found
 
     def issue(self, number: int, round: int, idle: bool) -> None:
@@ -180,6 +186,24 @@ class Peers:
         if differs := difference(self.schedule.name, told):
             raise BindError(differs)
 
+    def _compare_same(
+        self, number: int, same: Settled, round: int, live: Mapping[str, Any]
+    ) -> None:
+        """Holds against each other what ranks give that is said to be the same on all."""
+        if same.group not in self._members:
+            return
+        (name,) = same.names
+        group = self.schedule.groups[same.group].name
+        place = self.schedule.place_of(same.place)
+        one = Exchange(("same", number), round, f"the comparison of {name} over {group}", place)
+        value = int(live[name])
+        largest, least = self._meet(same.group, one, [value, -value])
+        if largest != -least:
+            kind = type(live[name])
+            shown = f"{shown_sizes({name: kind(-least)})} to {kind(largest)}"
+            what = f"`{name}` is `same over {group}`, and in round {round} its ranks give {shown}"
+            raise self._error(f"{place}: {what}")
+
     def _warm(self, device: str) -> None:
         """Uses every communicator once, in one order: some are only made by that."""
         for of, lane in self._lanes.items():
@@ -195,7 +219,9 @@ class Peers:
         member = self._members[group]
         lane = self._lanes[group, device is None]
         communicator = member.host if device is None else member.device
-        at = device_of(communicator) if device in (None, "cpu") else device
+        at = device_of(communicator)
+        if device is not None and device.split(":")[0] in ACCELERATORS:
+            at = device
 
         def reduce() -> list[int]:
             tensor = torch.tensor(numbers, device=at)
@@ -238,6 +264,7 @@ class Peers:
     def _communicators(self) -> Iterator[tuple[tuple[int, bool], Lane]]:
         """Those that the schedule uses and that have more than one rank, in one order on all ranks."""
         voted = {vote.group for vote in self.votes}
+        voted |= {same.group for same in self.schedule.same if self.checked}
         used = {(group, True) for group in voted} | {
             (phase.collective.group, phase.stream == HOST)
             for phase in self.schedule.phases

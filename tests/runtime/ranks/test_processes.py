@@ -11,7 +11,7 @@ Found = dict[str, list[Any]]
 
 @pytest.fixture(scope="module")
 def two(launch) -> Found:
-    return launch(2, "agreed", "other_schedule", "fails", "closes", "late", "killed")
+    return launch(2, "agreed", "other_schedule", "same", "fails", "closes", "late", "killed")
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def four(launch) -> Found:
 
 
 def test_all_take_the_bucket_of_the_largest_and_a_graph_only_if_all_would(two: Found) -> None:
-    """Rounds with one rank smaller, one unwilling and one idle are the same on both: size, willing, rounds, replays."""
+    """With one smaller, one unwilling, one idle, both have these sizes, answers, rounds and replays."""
     used = [[1, True, 1, 1], [1, False, 1, None], [2, True, 1, 1], [4, True, 1, 1]]
     assert [found["used"] for found in two["agreed"]] == [used, used]
 
@@ -68,6 +68,18 @@ def test_another_schedule_is_named_on_every_rank(two: Found) -> None:
     assert rest.endswith(
         "; they differ in settings: compile it once, and give all ranks one file and one environment"
     )
+
+
+def test_what_is_the_same_by_construction_is_compared_when_checked(two: Found) -> None:
+    """No vote is spent on it; checked mode says which value differs, and between what."""
+    where = "round.spec:{}: `{}` is `same over tp`, and in round 1 its ranks give {}"
+    expected = [
+        "no error",
+        "no error",
+        "RankError: " + where.format(5, "ready", "ready = False to True"),
+        "RankError: " + where.format(4, "bs", "bs = 1 to 2"),
+    ]
+    assert two["same"] == [expected, expected]
 
 
 def test_a_rank_that_is_late_is_named_and_names_itself(two: Found) -> None:

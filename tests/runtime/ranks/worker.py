@@ -56,6 +56,17 @@ pipeline p {
   phase sum on main { reads x  writes y  collective all_reduce over world }
 }
 """
+SAME = """\
+spec 1
+pipeline p {
+  group tp
+  dim bs in [1, 2, 4] same over tp
+  guard ready same over tp
+  stream main
+  buffer x : i64[bs] carried
+  phase add on main { updates x }
+}
+"""
 SCENARIOS: dict[str, Callable[[], Any]] = {}
 GROUPS: dict[str, Any] = {}
 LONG, SHORT = 20.0, 2.0
@@ -218,6 +229,28 @@ def killed() -> Any:
     with bound(compiled(), SHORT, count=dying) as runner:
         runner.prepare()
         return error_of(lambda: [(runner.step(bs=1, ready=True), runner.drain()) for _ in range(3)])
+
+
+@scenario
+def same() -> Any:
+    """What ranks should give alike differs in the second round: of a guard, and then of a size."""
+
+    def run(*rounds: dict[str, Any]) -> str:
+        def steps() -> None:
+            with schedule.bind({"add": lambda x: x.add_(1)}, ranks=ranks(schedule)) as runner:
+                for live in rounds:
+                    runner.step(**live)
+
+        return error_of(steps)
+
+    schedule = compiled(SAME)
+    alike = {"bs": 3, "ready": True}
+    rounds = [alike, {"bs": 3, "ready": RANK == 0}, {"bs": 1 + RANK, "ready": True}]
+    found = [run(*rounds)]
+    os.environ["PLAIT_CHECK"] = "1"
+    found += [run(alike, other) for other in rounds]
+    del os.environ["PLAIT_CHECK"]
+    return found
 
 
 @scenario
