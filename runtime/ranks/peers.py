@@ -44,9 +44,12 @@ class Peers:
         self.schedule = schedule
         self.seconds = ranks.seconds
         self.rank = dist.get_rank(ranks.world.host)
-        self.votes = votes_of(schedule)
         self.checked = checked()
         self._members = {WORLD: ranks.world} | _members(schedule, ranks)
+        votes = votes_of(schedule)
+        dims = dict(schedule.widest.sizes)
+        self._yes = {name: True for vote in votes for name in vote.names if name not in dims}
+        self.votes = [vote for vote in votes if vote.group in self._members]
         self._lanes = dict(self._communicators())
         self._by_name = {lane.name: lane for lane in self._lanes.values()}
         self._routes = [list(self._exchanges(bucket)) for bucket in schedule.buckets]
@@ -79,11 +82,7 @@ class Peers:
 
     def wished(self, live: Mapping[str, Any], idle: bool) -> dict[str, Any]:
         """What this rank says: one that is idle says yes to all guards that are voted on."""
-        if not idle:
-            return dict(live)
-        dims = dict(self.schedule.widest.sizes)
-        voted = [name for vote in self.votes for name in vote.names if name not in dims]
-        return dict.fromkeys(voted, True) | dict(live)
+        return (self._yes if idle else {}) | dict(live)
 
     def agree(self, round: int, wished: Mapping[str, Any]) -> dict[str, Any]:
         """What the round runs at, by all votes of the round. Raises RankError."""
