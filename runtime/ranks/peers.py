@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -50,8 +50,8 @@ class Peers:
         dims = dict(schedule.widest.sizes)
         self._yes = {name: True for vote in votes for name in vote.names if name not in dims}
         self.votes = [vote for vote in votes if vote.group in self._members]
+        self._words = cache(self._words_of)
         self._lanes = dict(self._communicators())
-        self._by_name = {lane.name: lane for lane in self._lanes.values()}
         self._routes = [list(self._exchanges(bucket)) for bucket in schedule.buckets]
         self._failed: tuple[str, str, tuple[int, ...]] | None = None
         self._last = "nothing"
@@ -161,11 +161,7 @@ class Peers:
 
     def log(self) -> tuple[str, ...]:
         """What this rank came to last, communicator by communicator."""
-        return tuple(
-            f"{lane.name} {lane.count - len(lane.seen) + number}: {one.words}"
-            for lane in self._lanes.values()
-            for number, one in enumerate(lane.seen, 1)
-        )
+        return tuple(line for lane in self._lanes.values() for line in lane.log())
 
     def _said(self) -> dict[str, Any]:
         counts = {lane.name: lane.count for lane in self._lanes.values()}
@@ -237,7 +233,7 @@ class Peers:
         """A call that may wait for other ranks. Raises RankError when one of them is to blame."""
         began = time.monotonic()
         for lane in lanes:
-            one = lane.arrive(one.item, one)
+            one = lane.arrive(one)
         self._last = one.words
         try:
             found = call()
@@ -253,8 +249,6 @@ class Peers:
                     self.failed(made)
                     raise made from error
             raise
-        for lane in lanes:
-            lane.leave()
         return found
 
     def _error(self, what: str, late: tuple[int, ...] = (), why: str = "") -> RankError:
@@ -301,18 +295,23 @@ class Peers:
         return kind == "phase" and "skip_idle" in self.schedule.phases[number].attributes
 
     def _exchange(self, item: Any, round: int | None) -> Exchange:
+        what, place = self._words(item)
+        if round is None and item[0] == "phase":
+            what += " in a capture"
+        return Exchange(item, round, what, place)
+
+    def _words_of(self, item: Any) -> tuple[str, str]:
+        """What an item is in messages, and where it stands."""
         kind, number = item
         if kind == "phase":
             phase = self.schedule.phases[number]
             what = f"`{phase.name}` ({self._collective(phase)})"
-            if round is None:
-                what += " in a capture"
-            return Exchange(item, round, what, self.schedule.place_of(phase.place))
+            return what, self.schedule.place_of(phase.place)
         capture = self.schedule.captures[number]
         phases = [self.schedule.phases[phase] for phase in capture.phases]
         within = [f"`{p.name}` ({self._collective(p)})" for p in phases if p.collective is not None]
         what = f"the graph `{capture.name}` with {', '.join(within)}"
-        return Exchange(item, round, what, self.schedule.place_of(capture.place))
+        return what, self.schedule.place_of(capture.place)
 
     def _collective(self, phase: Any) -> str:
         return f"{phase.collective.kind} over {self.schedule.groups[phase.collective.group].name}"
