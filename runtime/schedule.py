@@ -19,6 +19,7 @@ from plait.runtime.buckets import smallest_bucket
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
+    from plait.runtime.ranks.group import Ranks
     from plait.runtime.runner import Runner
 
 VERSION = 4
@@ -276,6 +277,8 @@ class Schedule(Record):
     groups: tuple[Group, ...] = ()
     pools: tuple[Pool, ...] = ()
     votes: tuple[Vote, ...] = ()
+    same: tuple[Vote, ...] = ()
+    """Values that need no vote: the ranks of a group give equal ones by construction."""
     used: tuple[Digest, ...] = ()
     """The files that the spec uses."""
     arena: int = 0
@@ -291,6 +294,7 @@ class Schedule(Record):
         checked: bool | None = None,
         strict: bool = False,
         prepare: bool | Callable[[str], None] = False,
+        ranks: Ranks | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
@@ -304,6 +308,7 @@ class Schedule(Record):
             checked=checked,
             strict=strict,
             prepare=prepare,
+            ranks=ranks,
         )
 
     def place_of(self, place: Place | None) -> str:
