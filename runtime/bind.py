@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
@@ -15,6 +15,9 @@ from plait.runtime.program import program_text
 from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
 
 
 def bind(
@@ -29,6 +32,7 @@ def bind(
     checked: bool | None = None,
     strict: bool = False,
     prepare: bool | Callable[[str], None] = False,
+    ranks: Ranks | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
@@ -37,9 +41,11 @@ def bind(
     one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
     largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
     phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
-    asks for it. `marks` names everything that runs in a profiler's trace: see `marks.py`.
+    asks for it. With `ranks`, all of them bind this schedule, strictly, and agree in each round. `marks`
+    names everything that runs in a profiler's trace: see `marks.py`.
 
-    Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
+    Raises BindError when bodies or buffers do not fit or ranks have other schedules, DeviceError for a
+    device that is not here, and RankError when a rank does not come.
     """
     for buffer in schedule.buffers:
         if buffer.pad is not None and () in buffer.live:
@@ -50,14 +56,24 @@ def bind(
     made = named(device, trace) if isinstance(device, str) else device
     if (marker := marker_named(marks)) is not None:
         made = marked(made, marker, schedule.name)
-    checker = None
+    checker = peers = None
     if asked_for() if checked is None else checked:
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)
         made, arena, strict = checker.device(), False, True
-    fallback = None if strict else Fallback()
-    runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback)
+    if ranks is not None:
+        from plait.runtime.ranks.peers import Peers
+
+        peers = Peers(schedule, ranks, made.name)
+    fallback = None if strict or peers is not None else Fallback()
+    try:
+        runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback, peers)
+    except BaseException as error:
+        if peers is not None:
+            peers.failed(error)
+            peers.close()
+        raise
     if checker is not None:
         checker.knows(runner.copies())
     if prepare:

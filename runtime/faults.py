@@ -40,6 +40,8 @@ def tell(
             if any(one.round == number and one.phase == turn.name for one in failed):
                 torn += _kept(turn, kept)
             else:
+                if getattr(turn, "begun", -1) >= number:
+                    torn += _kept(turn, kept)
                 left.setdefault(number, []).extend(_phases(turn))
     error.missed = {number: tuple(names) for number, names in left.items()}
     error.torn = tuple(dict.fromkeys(torn))

@@ -16,7 +16,7 @@ import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
 from plait.runtime.devices.job import PhaseError
-from plait.runtime.faults import Parts, tell
+from plait.runtime.faults import tell
 from plait.runtime.padding import Fill
 
 REMEMBERED = 1024
@@ -60,6 +60,7 @@ class Runner:
         device: Any,
         arena: bool = True,
         fallback: Any = None,
+        peers: Any = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -74,6 +75,10 @@ class Runner:
         self._waits: list[int] = [waits for _, _, waits, *_ in program["BUCKETS"]]
         self._rows: list[list[int]] = [rows for *_, rows, _ in program["BUCKETS"]]
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
+        self.peers = peers
+        """The other ranks, if there are any."""
+        if peers is not None:
+            self._bodies = peers.bodies(self._bodies)
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
         with _for_any_thread():
@@ -86,12 +91,11 @@ class Runner:
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
         self._fallback = fallback
-        self._bound: dict[
-            int, tuple[Callable[..., None], list[list[Any]], list[list[Any]], Parts]
-        ] = {}
-        """Of each bucket the round, of every capture its graphs and what they take in, and all that runs."""
-        self._begun: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
-        """The newest rounds, with their buckets."""
+        self._bound: dict[int, tuple[Any, ...]] = {}
+        """Of each bucket the round, of every capture its graphs and what they take in, all that the round
+        runs, and last the round of a rank that is idle."""
+        self._begun: deque[tuple[int, int | None]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets; None: of a rank that was idle."""
         self._used = [0] * len(self._sizes)
         self._lives: deque[dict[str, int]] = deque(maxlen=program["BACK"] + 1)
         """The sizes of the newest rounds, newest first."""
@@ -107,18 +111,36 @@ class Runner:
         Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, in this
         round or one in flight, and RuntimeError once the runner is closed or interrupted.
         """
-        number = self.bucket_for(**live)
+        return self._issue(live, False)
+
+    def idle(self, /, **live: Any) -> int:
+        """As `step`, of a rank that has no requests: less the phases that are `skip_idle`.
+
+        Given is what `step` is given, less the sizes, and less the guards that ranks vote on.
+        """
+        return self._issue(dict.fromkeys(self._sizes[-1], 0) | live, True)
+
+    def _issue(self, live: dict[str, Any], idle: bool) -> int:
+        if self.peers is not None:
+            live = self.peers.wished(live, idle)
+        number = self.bucket_for(**self._held(live, idle))
         self._check()
         self._at_it = True
         try:
-            if number not in self._bound:
-                self._bind(number)
+            if self.peers is not None:
+                agreed = self.peers.agree(self.rounds, live)
+                number = self.bucket_for(**self._held(agreed, True))
+            self._bind_for(number)
+            if self.peers is not None:
+                self.peers.issue(number, self.rounds, idle)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._begun.append((self.rounds, number))
+            self._begun.append((self.rounds, None if idle else number))
             self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
-            self._bound[number][0](self.rounds, self._lives)
+            self._bound[number][-1 if idle else 0](self.rounds, self._lives)
             self._streams[0].leave()
+            if self.peers is not None:
+                self.peers.issued()
         except Exception as error:
             self._recover(error)
             raise
@@ -141,6 +163,8 @@ class Runner:
         """
         self._check()
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
+        if self.peers is not None and self.peers.together:
+            last = len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
                 progress(self._shown(number))
@@ -160,18 +184,25 @@ class Runner:
         self._at_it = False
 
     def _recover(self, error: Exception) -> None:
-        """After an error: nothing runs any more, the error says what had run, and the next round may."""
+        """After an error: nothing runs any more, the error says what had run, and the next round may.
+
+        Not where there are ranks: the others wait for what this one does not do.
+        """
+        if self.peers is not None:
+            self._failure = error
+            self.peers.failed(error)
+            return
         try:
             others = [one for one in self.device.recover() if one is not error]
         except Exception as lost:
             self._failure = lost
             return
         begun = {
-            round: self._bound[bucket][-1] for round, bucket in self._begun if bucket in self._bound
+            round: self._bound[bucket][3] for round, bucket in self._begun if bucket in self._bound
         }
         if isinstance(error, PhaseError):
             tell(error, others, begun, self._tables["KEPT"])
-        if self.rounds in begun:
+        if self._begun and self._begun[-1][0] == self.rounds:
             self.rounds += 1  # its number is used up, as what it wrote is
         self._at_it = False
 
@@ -266,6 +297,8 @@ class Runner:
     def close(self) -> None:
         """Ends the device's threads; what they have not begun is not run, nor anything afterwards."""
         self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
+        if self.peers is not None:
+            self.peers.close()
         self.device.close()
 
     def __enter__(self) -> Runner:
@@ -289,14 +322,33 @@ class Runner:
         """A bucket in words."""
         return shown_sizes({**self._sizes[number], **self._routes[number]})
 
+    def _held(self, live: dict[str, Any], idle: bool) -> dict[str, Any]:
+        """The sizes that a bucket has to hold: of no rows, those of one."""
+        if not idle:
+            return live
+        return {n: 1 if n in self._sizes[-1] and size == 0 else size for n, size in live.items()}
+
+    def _bind_for(self, number: int) -> None:
+        """Binds a bucket if that is left to do: all, where ranks have to do so together."""
+        if number in self._bound:
+            return
+        together = self.peers is not None and self.peers.together
+        for one in reversed(range(len(self._sizes))) if together else (number,):
+            if one not in self._bound:
+                self._bind(one)
+
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
+        if self.peers is not None:
+            self.peers.before_binding(number, shown_sizes(self._sizes[number]))
         *_, bind = self._tables["BUCKETS"][number]
         if self._fallback is not None:
             bind = partial(self._fallback.bind, self._shown(number), bind)
         tables = self._bodies, self._buffers, self._opaque, Fill, self._streams, self._events
         with _for_any_thread():
             self._bound[number] = bind(self.device, *tables)
+        if self.peers is not None:
+            self.peers.bound(self._bound[number][1])
 
     def _block(self, size: int) -> Any:
         """Memory for all buffers that share some; None: there are none."""

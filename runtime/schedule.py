@@ -280,6 +280,8 @@ class Schedule(Record):
     groups: tuple[Group, ...] = ()
     pools: tuple[Pool, ...] = ()
     votes: tuple[Vote, ...] = ()
+    same: tuple[Vote, ...] = ()
+    """Values that need no vote: the ranks of a group give equal ones by construction."""
     used: tuple[Digest, ...] = ()
     """The files that the spec uses."""
     arena: int = 0

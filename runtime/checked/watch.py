@@ -69,7 +69,8 @@ class Watch(TorchDispatchMode):
                     self.reads(tensor, part)
                 if self.vouched and (reads or writes) and meet(part, self.vouched):
                     self.touched = both(self.touched, touched(operator, args, tensor))
-            self.written = both(self.written, changed)
+            if not within(changed, self.written):
+                self.written = both(self.written, changed)
         result = operator(*args, **kwargs)
         with torch._C.DisableTorchFunction():
             self._made |= memory_of(result) - given
@@ -77,6 +78,8 @@ class Watch(TorchDispatchMode):
         return result
 
     def reads(self, tensor: torch.Tensor, part: Extent) -> None:
+        if within(part, self.declared.reads):
+            return
         if not within(part, both(self.declared.reads, self.written)):
             self._hold("reads", tensor, part)
 

@@ -53,6 +53,11 @@ class Graph:
         self._launch = launch
 
     @property
+    def begun(self) -> int:
+        """The newest round in which a part of it ran, where it waits inside."""
+        return self.job.ran
+
+    @property
     def ran(self) -> int:
         return self.rest[-1][2].ran if self.rest else self.job.ran
 

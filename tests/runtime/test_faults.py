@@ -274,3 +274,52 @@ def test_every_phase_may_fail_in_every_round(compiled) -> None:
                 assert runner.buffer("count").tolist() == [8]
                 late = name == "make" or name == "look"
                 assert ("z" in error.stale) == late and runner.rounds == 8
+
+
+AHEAD = """\
+spec 1
+pipeline ahead {
+  stream main
+  stream update
+  buffer x     : i64[1] carried
+  buffer at    : i64[1] carried
+  buffer asked : i64[1] on host carried
+  buffer t     : i64[1] task
+  capture g on main rows 1 {
+    phase grow on main { updates x }
+    join set_t into main
+    phase look on main { reads t  updates at }
+  }
+  phase ask on host { updates asked }
+  fork update from prev g
+  phase set_t on update { writes t }
+}
+"""
+
+
+def test_a_graph_waits_no_more_for_what_a_stopped_round_does_not_issue(compiled) -> None:
+    """It ends half done, which is said of what it writes; the next round's waits for its own."""
+    schedule = compiled(AHEAD, target="ascend910c")
+    counts = {"t": 0}
+
+    def set_t(t):
+        counts["t"] += 1
+        t.fill_(counts["t"])
+
+    given = {
+        "grow": lambda x: x.add_(1),
+        "look": lambda t, at: at.add_(t),
+        "ask": failing_once(3, lambda asked: asked.add_(1)),
+        "set_t": set_t,
+    }
+    with schedule.bind(given) as runner:
+        for _ in range(2):
+            runner.step()
+        with pytest.raises(PhaseError, match="`ask` failed on host in round 2") as caught:
+            runner.step()
+        error = caught.value
+        assert error.missed[2] in (("grow", "look", "set_t"), ("set_t", "grow", "look"))
+        assert set(error.torn) | set(error.stale) == {"asked", "x", "at"} and not error.others
+        runner.step()
+        runner.drain()
+        assert runner.buffer("x").tolist() == [4] and runner.buffer("at").tolist() == [1 + 2 + 3]

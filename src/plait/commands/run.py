@@ -173,7 +173,7 @@ def _decode(
 
 
 def _say(error: PhaseError) -> None:
-    print(f"plait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
+    print(f"\nplait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
 
 
 def _progress(bucket: str) -> None:
