@@ -188,8 +188,8 @@ class Speculative:
         try:
             work()
         except PhaseError as error:
-            if self._refused or self._in_a_row == PATIENCE:
-                raise
+            if self._refused or self._in_a_row == PATIENCE or self.runner.peers is not None:
+                raise  # with other ranks it runs no more: they are ahead
             failure = error
         self.seconds += time.perf_counter() - began
         if failure is not None:

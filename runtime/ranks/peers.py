@@ -150,6 +150,20 @@ class Peers:
                 run = partial(self._watched, graph.job, lanes, ("capture", number))
                 graph.job = job(graph.job.name, graph.job.place, run)
 
+    def settle(self, what: str, *numbers: int) -> list[int]:
+        """The largest on any rank, of each, between rounds. Raises RankError, which says `what`."""
+        return self._meet(
+            WORLD, Exchange(("settle", what), None, what, self._source), list(numbers)
+        )
+
+    def between(self, what: str, group: str, call: Callable[[], Any]) -> Any:
+        """A call between rounds that meets the other ranks of a group on its device. As `settle`."""
+        names = [one.name for one in self.schedule.groups]
+        lane = self._lanes.get((names.index(group), False))
+        if lane is None:
+            return call()
+        return self._watch(call, [lane], Exchange(("between", what), None, what, self._source))
+
     def failed(self, error: BaseException) -> None:
         """Tells the others, who wait for this rank in vain."""
         if self._failed is None:
