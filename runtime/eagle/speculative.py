@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,17 +66,28 @@ class Speculative:
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
         check_room(schedule, model, self.slots, span)
-        self.chain = Chain(model, self.slots, span, self.rows)
+        self.chain = self.chain_of(model, span)
         bodies = self.chain.bodies() | {"commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
         self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
-        self.runner.prepare(**{self.dim: min(len(requests), self.slots)})
+        self.prepare(min(len(requests), self.slots))
         for buffer in schedule.buffers:
             if buffer.name == "out_tokens":
                 for copy in range(buffer.copies):
                     self._discard(copy)
+
+    def chain_of(self, model: TinyModel, span: int) -> Chain:
+        return Chain(model, self.slots, span, self.rows)
+
+    def prepare(self, count: int) -> None:
+        """Binds the buckets that so many requests need."""
+        self.runner.prepare(**{self.dim: count})
+
+    def sizes(self) -> dict[str, Any]:
+        """What picks the bucket and route of the next round."""
+        return {self.dim: len(self.live)}
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""
@@ -100,7 +112,7 @@ class Speculative:
         self.runner.close()
 
     def _round(self) -> None:
-        sizes = {self.dim: len(self.live)}
+        sizes = self.sizes()
         self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self.runner.step(**sizes)
         self._in_flight = list(self.live)
@@ -136,23 +148,28 @@ class Speculative:
 
     def _refill(self) -> None:
         """Takes out what has ended and puts in what waits. Nothing may be in flight."""
+        self._take_out()
+        while self.waiting and len(self.live) < self.slots:
+            self._put_in(self.waiting.pop())
+
+    def _take_out(self) -> None:
         for slot in reversed(range(len(self.live))):
             if self.live[slot].done:
                 last = self.live.pop()
                 if slot < len(self.live):
                     self._move(len(self.live), slot)
                     self.live[slot] = last
-        while self.waiting and len(self.live) < self.slots:
-            request = self.waiting.pop()
-            token, logits, carried = self.chain.prefill(request.prompt, len(self.live))
-            for name in CARRIED:
-                self.runner.buffer(name)[len(self.live)] = carried[name]
-            count = request.take([token])
-            if self.keep_logits:
-                request.logits += [logits] * count
-            self.on_tokens(request, count)
-            if not request.done:
-                self.live.append(request)
+
+    def _put_in(self, request: Request) -> None:
+        token, logits, carried = self.chain.prefill(request.prompt, len(self.live))
+        for name in CARRIED:
+            self.runner.buffer(name)[len(self.live)] = carried[name]
+        count = request.take([token])
+        if self.keep_logits:
+            request.logits += [logits] * count
+        self.on_tokens(request, count)
+        if not request.done:
+            self.live.append(request)
 
     def _move(self, source: int, target: int) -> None:
         self.chain.move(source, target)
