@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
@@ -12,6 +12,9 @@ from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
 
 
 def bind(
@@ -22,16 +25,28 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
+    ranks: Ranks | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own.
+    has memory of its own. With `ranks`, all of them bind this schedule, and agree in each round.
 
-    Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
+    Raises BindError when bodies or buffers do not fit or ranks have other schedules, DeviceError for a
+    device that is not here, and RankError when a rank does not come.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    return Runner(load_program(schedule), bodies, opaque, made, arena)
+    if ranks is None:
+        return Runner(load_program(schedule), bodies, opaque, made, arena)
+    from plait.runtime.ranks.peers import Peers
+
+    peers = Peers(schedule, ranks, made.name)
+    try:
+        return Runner(load_program(schedule), bodies, opaque, made, arena, peers)
+    except BaseException as error:
+        peers.failed(error)
+        peers.close()
+        raise
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

@@ -182,19 +182,36 @@ class _Bucket:
 
     def all_graphs(self) -> str:
         """Of every capture of the schedule, its graphs; none where it has no part in this bucket."""
-        captures = range(len(self.schedule.captures))
-        return ", ".join(f"g{n}" if n in self.captures else "[]" for n in captures)
+        graphs = self.graphs()
+        shown = [
+            "[]" if n not in graphs else f"[*g{n}, *i{n}]" if graphs[n].idle else f"g{n}"
+            for n in range(len(self.schedule.captures))
+        ]
+        return ", ".join(shown)
 
-    def steps(self) -> Iterator[tuple[str, str]]:
+    @property
+    def skips(self) -> bool:
+        """Whether a rank that is idle leaves anything out."""
+        inside = (phase for graph in self.graphs().values() for phase in graph.capture.phases)
+        return any(self.skipped(phase) for phase in (*self.phases, *inside))
+
+    def skipped(self, phase: int) -> bool:
+        return "skip_idle" in self.schedule.phases[phase].attributes
+
+    def steps(self, idle: bool = False) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
         schedule = self.schedule
         graphs = self.graphs()
         for one in self.program:
+            if idle and one.op in PHASE_OPS and self.skipped(one.of):
+                continue
+            if idle and one.op in ("load", "replay") and not graphs[one.of].runs_idle:
+                continue
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked
             if one.op == "rebind":
-                yield self.rebind(one, graphs), schedule.phases[one.of].name + place
+                yield self.rebind(one, graphs, idle), schedule.phases[one.of].name + place
             elif one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
                 yield f"s{one.on}.run(p{one.of}[{turn}])", schedule.phases[one.of].name + place
@@ -203,21 +220,23 @@ class _Bucket:
                 yield f"s{one.on}.run(l{one.of}[{_turn(graphs[one.of].loads)}])", f"load {name}"
             elif one.op == "replay":
                 name = schedule.captures[one.of].name
-                line = f"s{one.on}.replay(g{one.of}[{_turn(graphs[one.of].turns)}])"
-                yield line, f"replay {name}{place}"
+                graph = graphs[one.of]
+                replayed = f"{graph.letter(idle)}{one.of}[{_turn(graph.turns)}]"
+                yield f"s{one.on}.replay({replayed})", f"replay {name}{place}"
             else:
                 event = schedule.events[one.of]
                 turn = _turn(event.depth, one.rounds_back)
                 op = "record" if one.op == "record" else "wait"
                 yield f"s{one.on}.{op}(e{one.of}[{turn}])", event.name + place
 
-    def rebind(self, one: Instruction, graphs: dict[int, _Graph]) -> str:
+    def rebind(self, one: Instruction, graphs: dict[int, _Graph], idle: bool) -> str:
         """A phase that writes parameters of captured tasks, and the graphs that have them."""
         phase = self.schedule.phases[one.of]
         written = {argument.buffer for argument in phase.arguments if argument.kind != "reads"}
         tasks = [
-            f"(g{number}[{_turn(graph.turns)}], {buffer})"
+            f"({graph.letter(idle)}{number}[{_turn(graph.turns)}], {buffer})"
             for number, graph in graphs.items()
+            if graph.runs_idle or not idle
             for buffer in sorted(
                 written & {b for p in graph.capture.phases for b in graph.tasks(p)}
             )
@@ -247,14 +266,34 @@ class _Graph:
         """Graphs needed: one for every combination of copies and events whose address it holds."""
         self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
 
+    @property
+    def idle(self) -> bool:
+        """Whether a rank that is idle has a graph of its own, with less in it."""
+        return self.runs_idle and any(map(self.bucket.skipped, self.capture.phases))
+
+    @property
+    def runs_idle(self) -> bool:
+        """Whether anything is left of it for a rank that is idle."""
+        return not all(map(self.bucket.skipped, self.capture.phases))
+
+    @property
+    def variants(self) -> tuple[bool, ...]:
+        """For a rank that is busy, and for one that is idle where that is another graph."""
+        return (False, True) if self.idle else (False,)
+
+    def letter(self, idle: bool) -> str:
+        return "i" if idle and self.idle else "g"
+
     def own(self) -> list[str]:
         return [self.bucket.copy(buffer, back, 0) for buffer, back in self.capture.copied_in]
 
-    def steps(self, turn: int) -> Iterator[_Step]:
+    def steps(self, turn: int, idle: bool = False) -> Iterator[_Step]:
         """What is issued while it is captured, in order."""
         schedule = self.bucket.schedule
         for one in self.capture.program:
             if one.op in PHASE_OPS:
+                if idle and self.bucket.skipped(one.of):
+                    continue
                 call = self.bucket.call(one.of, turn, self.capture.copied_in)
                 tasks = self.tasks(one.of)
                 yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)

@@ -50,6 +50,7 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
         arena: bool = True,
+        peers: Any = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -64,6 +65,10 @@ class Runner:
         self._waits: list[int] = [waits for _, _, waits, *_ in program["BUCKETS"]]
         self._rows: list[list[int]] = [rows for *_, rows, _ in program["BUCKETS"]]
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
+        self._peers = peers
+        """The other ranks, if there are any."""
+        if peers is not None:
+            self._bodies = peers.bodies(self._bodies)
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
         with _for_any_thread():
@@ -75,7 +80,8 @@ class Runner:
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
-        self._bound: dict[int, tuple[Callable[[int], None], list[list[Any]]]] = {}
+        self._bound: dict[int, tuple[Any, ...]] = {}
+        """Of each bucket the round, its graphs by capture, and last the round of a rank that is idle."""
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
         self._at_it = False
@@ -88,18 +94,36 @@ class Runner:
         Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
         RuntimeError once the runner is closed or interrupted.
         """
-        number = self.bucket_for(**live)
+        return self._issue(live, False)
+
+    def idle(self, /, **live: Any) -> int:
+        """As `step`, of a rank that has no requests: less the phases that are `skip_idle`.
+
+        Given is what `step` is given, less the sizes, and less the guards that ranks vote on.
+        """
+        return self._issue(dict.fromkeys(self._sizes[-1], 0) | live, True)
+
+    def _issue(self, live: dict[str, Any], idle: bool) -> int:
+        if self._peers is not None:
+            live = self._peers.wished(live, idle)
+        number = self.bucket_for(**self._held(live, idle))
         self._check()
         self._at_it = True
         try:
-            if number not in self._bound:
-                self._bind(number)
+            if self._peers is not None:
+                agreed = self._peers.agree(self.rounds, live)
+                number = self.bucket_for(**self._held(agreed, True))
+            self._bind_for(number)
+            if self._peers is not None:
+                self._peers.issue(number, self.rounds, idle)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._bound[number][0](self.rounds)
+            self._bound[number][-1 if idle else 0](self.rounds)
             self._streams[0].leave()
+            if self._peers is not None:
+                self._peers.issued()
         except Exception as error:
-            self._failure = error
+            self._failed(error)
             raise
         self._used[number] += 1
         self.rounds += 1
@@ -120,6 +144,8 @@ class Runner:
         """
         self._check()
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
+        if self._peers is not None and self._peers.together:
+            last = len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
                 progress(shown_sizes({**self._sizes[number], **self._routes[number]}))
@@ -134,9 +160,14 @@ class Runner:
         try:
             yield
         except Exception as error:
-            self._failure = error
+            self._failed(error)
             raise
         self._at_it = False
+
+    def _failed(self, error: Exception) -> None:
+        self._failure = error
+        if self._peers is not None:
+            self._peers.failed(error)
 
     def _check(self) -> None:
         """Raises what has gone wrong before."""
@@ -217,6 +248,8 @@ class Runner:
     def close(self) -> None:
         """Ends the device's threads; what they have not begun is not run, nor anything afterwards."""
         self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
+        if self._peers is not None:
+            self._peers.close()
         self.device.close()
 
     def __enter__(self) -> Runner:
@@ -234,14 +267,33 @@ class Runner:
             return self._bound[number][1]
         return [[] for _ in self._tables["CAPTURES"]]
 
+    def _held(self, live: dict[str, Any], idle: bool) -> dict[str, Any]:
+        """The sizes that a bucket has to hold: of no rows, those of one."""
+        if not idle:
+            return live
+        return {n: 1 if n in self._sizes[-1] and size == 0 else size for n, size in live.items()}
+
+    def _bind_for(self, number: int) -> None:
+        """Binds a bucket if that is left to do: all, where ranks have to do so together."""
+        if number in self._bound:
+            return
+        together = self._peers is not None and self._peers.together
+        for one in reversed(range(len(self._sizes))) if together else (number,):
+            if one not in self._bound:
+                self._bind(one)
+
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
+        if self._peers is not None:
+            self._peers.before_binding(number, shown_sizes(self._sizes[number]))
         *_, bind = self._tables["BUCKETS"][number]
         bodies, buffers = self._bodies, self._buffers
         with _for_any_thread():
             self._bound[number] = bind(
                 self.device, bodies, buffers, self._opaque, self._streams, self._events
             )
+        if self._peers is not None:
+            self._peers.bound(self._bound[number][1])
 
     def _block(self, size: int) -> Any:
         """Memory for all buffers that share some; None: there are none."""

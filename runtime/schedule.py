@@ -19,6 +19,7 @@ from plait.runtime.buckets import smallest_bucket
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
+    from plait.runtime.ranks.group import Ranks
     from plait.runtime.runner import Runner
 
 VERSION = 3
@@ -286,11 +287,12 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
+        ranks: Ranks | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena)
+        return bind(self, bodies, opaque=opaque, device=device, arena=arena, ranks=ranks)
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""

@@ -1,0 +1,93 @@
+"""Ranks as a launcher has started them, such as torchrun, from the variables that it sets.
+
+Groups are runs of ranks: of 8, `group world = 8` is all, and `group tp = 4 in world` is ranks 0 to 3 and
+4 to 7. On more hosts nothing is different: the launcher numbers the ranks of all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed as dist
+from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
+from torch.distributed.rendezvous import rendezvous
+
+from plait.runtime.ranks.group import Member, Ranks, seconds_to_wait
+from plait.runtime.runner import BindError
+from plait.runtime.schedule import Schedule
+
+HOSTS = "gloo"
+DEVICES = {"cuda": "cpu:gloo,cuda:nccl", "npu": "cpu:gloo,npu:hccl"}
+"""What the ranks of a device speak through; those of others as hosts do."""
+
+
+def launched() -> bool:
+    """Whether this process is one of several ranks."""
+    return os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ
+
+
+def from_environment(
+    schedule: Schedule, device: str = "cpu", seconds: float | None = None
+) -> Ranks:
+    """All ranks that were launched, and the groups of a schedule among them.
+
+    Without `seconds` a rank waits as long as `PLAIT_WATCHDOG_S` says. Raises BindError when it is not
+    known which ranks a group has: then they are given as `Ranks`. Raises ValueError for wrong seconds.
+    """
+    seconds = seconds_to_wait() if seconds is None else seconds
+    backend = DEVICES.get(device.split(":")[0], HOSTS)
+    timeout = timedelta(seconds=seconds)
+    store, rank, size = next(rendezvous("env://", timeout=timeout))
+    if not dist.is_initialized():
+        named = PrefixStore("default", store)
+        dist.init_process_group(backend, store=named, rank=rank, world_size=size, timeout=timeout)
+    sizes = sizes_of(schedule, size)
+    world = member(size, backend, timeout)
+    groups = {name: member(count, backend, timeout) for name, count in sizes.items()}
+    return Ranks(world, groups, PrefixStore("plait", store), seconds)
+
+
+def member(size: int, backend: str = HOSTS, timeout: timedelta | None = None) -> Member:
+    """This rank's part in the run of so many ranks that it is in; made by all ranks at once."""
+
+    def made(backend: str) -> Any:
+        return dist.new_subgroups(group_size=size, backend=backend, timeout=timeout)[0]
+
+    return Member(made(HOSTS), made(backend))
+
+
+def sizes_of(schedule: Schedule, world: int) -> dict[str, int]:
+    """How many of so many ranks are in each group. Raises BindError."""
+    groups, where = schedule.groups, schedule.source.name
+    unknown = [group.name for group in groups if group.size is None]
+    if len(unknown) > 1:
+        raise BindError(
+            f"{where}: the groups {' and '.join(unknown)} have no sizes: give them, as in "
+            f"`group {unknown[-1]} = 2 in {unknown[0]}`, or bind with `Ranks` of your own"
+        )
+    found = {group.name: world if group.size is None else group.size for group in groups}
+    smaller = [number for number, group in enumerate(groups) if found[group.name] < world]
+    for place, number in enumerate(smaller):
+        name = groups[number].name
+        if world % found[name]:
+            raise BindError(f"{where}: {world} ranks are no groups `{name}` of {found[name]} each")
+        for other in smaller[:place]:
+            if not (_within(schedule, number, other) or _within(schedule, other, number)):
+                raise BindError(
+                    f"{where}: neither of the groups `{groups[other].name}` and `{name}` is in the "
+                    "other, so it is not known which ranks they have: bind with `Ranks` of your own"
+                )
+    for name, size in found.items():
+        if size > world:
+            raise BindError(f"{where}: the group `{name}` has {size} ranks; {world} are launched")
+    return found
+
+
+def _within(schedule: Schedule, inner: int, outer: int) -> bool:
+    """Whether one group is in another."""
+    at: int | None = inner
+    while at is not None and at != outer:
+        at = schedule.groups[at].inside
+    return at == outer
