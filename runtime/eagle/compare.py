@@ -79,7 +79,7 @@ def decode(
     try:
         if with_plain:
             plain_requests = make_requests()
-            buckets = [dict(bucket.sizes)[speculative.dim] for bucket in schedule.buckets]
+            buckets = sorted({dict(bucket.sizes)[speculative.dim] for bucket in schedule.buckets})
             plain = Plain(
                 model, plain_requests, buckets, captured=captured, keep_logits=keep_logits
             )

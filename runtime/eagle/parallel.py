@@ -1,7 +1,7 @@
 """Continues texts on several ranks at once, each with requests of its own and a part of the experts.
 
-All ranks take the same steps: whether there is another round, how large it is, whether it replays and
-when prompts are run is agreed before each, and a rank without requests takes part with empty rows.
+All ranks take the same steps. Size and route of a round are what the schedule votes on; when prompts are
+run, and when there is nothing left, is agreed here. A rank without requests takes part with empty rows.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from plait.runtime.eagle.chain import Chain
+from plait.runtime.eagle.chain import Chain, dim_of, rows_of
 from plait.runtime.eagle.parallel_chain import ParallelChain
 from plait.runtime.eagle.request import Request
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.exchange.distributed import Distributed
+from plait.runtime.exchange.link import GroupLink, Link, LoneLink
+from plait.runtime.exchange.sizes import Sizes
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.split import SplitModel
+from plait.runtime.ranks.error import RankError
+from plait.runtime.ranks.group import Ranks
+from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
 
 class Parallel(Speculative):
-    """As `Speculative`, on one rank. `group` is for agreeing, and no exchange's: rounds are in flight then.
+    """As `Speculative`, on one of `ranks`, or on one rank alone.
 
     `willing`: what this rank answers the guards of the schedule, such as whether it would replay.
     """
@@ -30,33 +36,26 @@ class Parallel(Speculative):
     def __init__(
         self,
         schedule: Schedule,
-        model: SplitModel,
+        model: TinyModel,
         requests: list[Request],
         *,
-        group: Any,
+        ranks: Ranks | None = None,
         willing: bool = True,
         **options: Any,
     ):
+        self.ranks = ranks
         self.willing = willing
-        self.group = group
-        self.split = model
+        self.exchange = exchange_of(schedule, model, ranks)
+        self.split = SplitModel(model, self.exchange)
         self.guards = [name for name, value in schedule.buckets[-1].route if value in (True, False)]
         self.opaque = [buffer.name for buffer in schedule.buffers if buffer.opaque]
-        self.rounds: list[tuple[int, bool]] = []
-        """Of each, the requests of the rank that had most, and whether every rank was willing."""
-        super().__init__(schedule, model, requests, **options)
+        super().__init__(schedule, self.split, requests, ranks=ranks, **options)
 
     def chain_of(self, model: TinyModel, span: int) -> Chain:
         return ParallelChain(self.split, self.slots, span, self.rows, self.opaque)
 
     def prepare(self, count: int) -> None:
-        (most,) = self._most(count)
-        if most:
-            self.runner.prepare(**{self.dim: most}, **dict.fromkeys(self.guards, False))
-
-    def sizes(self) -> dict[str, Any]:
-        most, willing = self.rounds[-1]
-        return {self.dim: most} | dict.fromkeys(self.guards, willing)
+        self.runner.prepare()  # ranks capture all buckets together, and which they need no rank knows
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any rank has a request left."""
@@ -73,29 +72,61 @@ class Parallel(Speculative):
                     self.seconds += time.perf_counter() - began
                     self._refill()
                     began = time.perf_counter()
-                    continue
-                self.rounds.append((most, not unwilling))
-                self._round()
+                else:
+                    sizes = {self.dim: most} | dict.fromkeys(self.guards, not unwilling)
+                    self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
+                    self._round()
             self._settle()
             self.seconds += time.perf_counter() - began
             self._refill()
             (most,) = self._most(len(self.live))
         return most > 0
 
+    def _round(self) -> None:
+        if self.live or self.ranks is None:
+            said = dict.fromkeys(self.guards, self.willing)
+            self.runner.step(**{self.dim: len(self.live)}, **said)
+        else:
+            self.runner.idle()
+        self._in_flight = list(self.live)
+
     def _refill(self) -> None:
         self._take_out()
         while True:
             mine = bool(self.waiting) and len(self.live) < self.slots
-            (any_rank,) = self._most(mine)
-            if not any_rank:
+            (someone,) = self._most(mine)
+            if not someone:
                 return
             if mine:
                 self._put_in(self.waiting.pop())
             else:
                 self.split.pass_by()
 
-    def _most(self, *values: int) -> list[int]:
-        """The largest on any rank, of each."""
-        found = torch.tensor(values)
-        dist.all_reduce(found, dist.ReduceOp.MAX, group=self.group)
+    def _most(self, *mine: int) -> list[int]:
+        """The largest on any rank, of each. Raises RankError."""
+        if self.ranks is None:
+            return [int(one) for one in mine]
+        found = torch.tensor(mine, dtype=torch.int64)
+        try:
+            dist.all_reduce(found, dist.ReduceOp.MAX, group=self.ranks.world.host)
+        except RuntimeError as error:
+            what = str(error).splitlines()[0]
+            raise RankError(f"between rounds a rank did not come: {what}") from error
         return found.tolist()
+
+
+def exchange_of(schedule: Schedule, model: TinyModel, ranks: Ranks | None) -> Distributed:
+    """Between the ranks of the group that the schedule exchanges over. Raises BindError, ExchangeError."""
+    groups = {p.collective.group for p in schedule.phases if p.collective is not None}
+    if len(groups) != 1:
+        raise BindError(
+            f"{schedule.source.name}: it exchanges over {len(groups)} groups; what is bound here has "
+            "its experts on the ranks of one"
+        )
+    (group,) = groups
+    member = ranks.groups[schedule.groups[group].name] if ranks else None
+    link: Link = GroupLink(member.device) if member else LoneLink()
+    capacity = dict(schedule.widest.sizes)[dim_of(schedule)] * rows_of(schedule)
+    shape = model.shape
+    experts, choices = shape.routed_experts, shape.experts_per_token
+    return Distributed(Sizes(link.ranks, link.rank, experts, choices, shape.hidden, capacity), link)

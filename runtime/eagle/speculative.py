@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -27,6 +27,9 @@ from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
 
 CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 
@@ -47,6 +50,7 @@ class Speculative:
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
+        ranks: Ranks | None = None,
     ):
         self.rows = rows_of(schedule)
         self.dim = dim_of(schedule)
@@ -71,7 +75,14 @@ class Speculative:
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
-        self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
+        self.runner = bind(
+            schedule,
+            bodies,
+            opaque=self.chain.opaque(),
+            device=device,
+            trace=trace,
+            ranks=ranks,
+        )
         self.prepare(min(len(requests), self.slots))
         for buffer in schedule.buffers:
             if buffer.name == "out_tokens":
@@ -84,10 +95,6 @@ class Speculative:
     def prepare(self, count: int) -> None:
         """Binds the buckets that so many requests need."""
         self.runner.prepare(**{self.dim: count})
-
-    def sizes(self) -> dict[str, Any]:
-        """What picks the bucket and route of the next round."""
-        return {self.dim: len(self.live)}
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""
@@ -112,7 +119,7 @@ class Speculative:
         self.runner.close()
 
     def _round(self) -> None:
-        sizes = self.sizes()
+        sizes = {self.dim: len(self.live)}
         self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self.runner.step(**sizes)
         self._in_flight = list(self.live)

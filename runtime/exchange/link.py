@@ -50,6 +50,20 @@ class GroupLink:
         return work.wait
 
 
+class LoneLink:
+    """One rank by itself: what it sends is what arrives."""
+
+    name = "one rank"
+    ranks = 1
+    rank = 0
+
+    def start(
+        self, into: Tensor, message: Tensor, counts: Sequence[Sequence[int]] | None = None
+    ) -> Callable[[], object]:
+        into.copy_(message)
+        return lambda: None
+
+
 def carry(link: Link, message: Tensor) -> Tensor:
     """What arrives when every rank sends a message of this size in equal parts."""
     into = torch.empty_like(message)
