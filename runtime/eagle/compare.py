@@ -59,14 +59,15 @@ def decode(
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
+    make: Callable[..., Speculative] = Speculative,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
-    `captured` is for plain decoding; whether the rounds are captured is the schedule's matter.
-    Raises what `Speculative` raises.
+    `captured` is for plain decoding; whether the rounds are captured is the schedule's matter. `make`
+    makes the speculative one. Raises what that raises.
     """
     requests = make_requests()
-    speculative = Speculative(
+    speculative = make(
         schedule,
         model,
         requests,

@@ -137,7 +137,9 @@ def test_out_of_turn() -> None:
     """What was sent first is received first, and once."""
     made = exchange()
     first, second = made.send(*rows(1)), made.send(*rows(1))
-    with pytest.raises(ExchangeError, match="dispatch 2 cannot be received: dispatch 1 comes before"):
+    with pytest.raises(
+        ExchangeError, match="dispatch 2 cannot be received: dispatch 1 comes before"
+    ):
         second.receive()
     first.receive()
     second.receive()
