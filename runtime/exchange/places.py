@@ -62,7 +62,7 @@ def answer(rows: Tensor, packed: Tensor, sizes: Sizes, capacity: int) -> Tensor:
 
 def summed(answered: Tensor, place: Tensor, weights: Tensor) -> Tensor:
     """The rows that came back, each row's choices by its weights, in the wider type of both."""
-    found = _with_nothing(answered)[place].view(*weights.shape, -1)
+    found = _with_nothing(answered)[place].view(*weights.shape, answered.shape[1])
     return (found * weights.unsqueeze(-1)).sum(1)
 
 
