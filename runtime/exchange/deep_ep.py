@@ -15,13 +15,16 @@ from torch import Tensor
 from plait.runtime.exchange.base import Gathered, Received
 from plait.runtime.exchange.flavours import Flavour
 from plait.runtime.exchange.flight import Flight, Flights
+from plait.runtime.exchange.parity import check_parity
 from plait.runtime.exchange.sizes import ExchangeError, Sizes
+from plait.runtime.schedule import Schedule
 
 
 class DeepEp:
     """`make` is the class `deep_ep.Buffer`; None: that of the module `deep_ep`.
 
-    Raises ExchangeError for sizes that the library does not take, and where it is not installed.
+    Raises ExchangeError for sizes that the library does not take, for graphs of `schedule` that it could
+    not replay, and where it is not installed.
     """
 
     def __init__(
@@ -31,9 +34,12 @@ class DeepEp:
         flavour: Flavour,
         *,
         normal_bytes: int = 0,
+        schedule: Schedule | None = None,
         make: Callable[..., Any] | None = None,
     ):
         flavour.check(sizes)
+        if schedule is not None:
+            check_parity(schedule, flavour)
         make = make or _buffer_class()
         self.flavour = flavour
         self.sizes = sizes

@@ -77,7 +77,7 @@ class Distributed:
     def dispatch(self, rows: Tensor, ids: Tensor, weights: Tensor) -> Gathered:
         s = self.sizes
         rank_of = torch.where(ids >= 0, ids.div(s.local, rounding_mode="floor"), -1)
-        goes = (rank_of.unsqueeze(-1) == torch.arange(s.ranks)).any(1)
+        goes = (rank_of.unsqueeze(-1) == torch.arange(s.ranks, device=ids.device)).any(1)
         sent = goes.t().nonzero()[:, 1]
         leaving = goes.sum(0)
         arriving = torch.empty_like(leaving)

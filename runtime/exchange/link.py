@@ -35,7 +35,7 @@ class GroupLink:
 
     def __init__(self, group: Any = None):
         self.group = dist.group.WORLD if group is None else group
-        self.name = dist.get_backend(self.group)
+        self.name = str(dist.get_backend(self.group))
         self.ranks = dist.get_world_size(self.group)
         self.rank = dist.get_rank(self.group)
 

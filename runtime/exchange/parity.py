@@ -27,20 +27,30 @@ def check_parity(schedule: Schedule, flavour: Flavour) -> None:
                     "so a graph holds an even number: take dispatch and combine into one graph"
                 )
     for bucket in schedule.buckets:
-        since: list[Instruction] = []
-        for one in (*schedule.program_of(bucket), None):
-            if one is not None and one.op != "replay":
-                since.append(one)
-                continue
-            for group, count in _operations(schedule, since).items():
-                if count % 2 and any(i.op == "replay" for i in schedule.program_of(bucket)):
-                    where = schedule.place_of(one.place if one else None)
+        program = schedule.program_of(bucket)
+        if not any(one.op == "replay" for one in program):
+            continue
+        for stretch in _between_replays(program):
+            for group, count in _operations(schedule, stretch).items():
+                if count % 2:
+                    name = schedule.groups[group].name
                     raise ExchangeError(
-                        f"{where}: {count} low-latency operations of `{schedule.groups[group].name}` run "
-                        f"eagerly before it ({bucket.name}); {flavour.name} counts them by twos, so "
-                        "between graphs there is an even number: put the odd one into a graph with its pair"
+                        f"{schedule.place_of(stretch[0].place)}: {count} low-latency operations of `{name}` "
+                        f"run eagerly between graphs ({bucket.name}); {flavour.name} counts them by twos, "
+                        "so there is an even number: take the odd one into the graph of the other"
                     )
-            since = []
+
+
+def _between_replays(program: Iterable[Instruction]) -> list[list[Instruction]]:
+    """Phases that run outside graphs, those in a row together; the end of a round is an end, too, for
+    another round may follow."""
+    found: list[list[Instruction]] = [[]]
+    for one in program:
+        if one.op == "replay":
+            found.append([])
+        elif one.op in PHASE_OPS:
+            found[-1].append(one)
+    return found
 
 
 def _operations(schedule: Schedule, program: Iterable[Instruction]) -> Counter[int]:

@@ -25,7 +25,7 @@ class Handle(NamedTuple):
 
 def packed_message(rows: Tensor, ids: Tensor, sizes: Sizes, capacity: int) -> tuple[Tensor, Tensor]:
     """The message `[experts * capacity, hidden + 1]`, and the place of each choice of each row."""
-    taken = (ids.unsqueeze(-1) == torch.arange(sizes.experts)).any(1)
+    taken = (ids.unsqueeze(-1) == torch.arange(sizes.experts, device=ids.device)).any(1)
     before = taken.cumsum(0) - 1
     chosen = ids.clamp(min=0)
     nowhere = sizes.experts * capacity
@@ -44,7 +44,7 @@ def unpacked_message(message: Tensor, sizes: Sizes, capacity: int) -> tuple[Tens
     by_rank = message.view(sizes.ranks, sizes.local, capacity, -1)
     by_expert = by_rank.transpose(0, 1).reshape(sizes.local, per_expert, -1)
     live = by_expert[..., -1] > 0
-    first = (torch.arange(sizes.local) * per_expert).unsqueeze(1)
+    first = (torch.arange(sizes.local, device=message.device) * per_expert).unsqueeze(1)
     nowhere = sizes.local * per_expert
     packed = torch.where(live, first + live.cumsum(1) - 1, nowhere).reshape(-1)
     rows = message.new_zeros(nowhere + 1, sizes.hidden)

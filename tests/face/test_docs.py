@@ -125,7 +125,15 @@ PAGES = [
     "tests/specs/README.md",
     *(
         f"docs/{name}.md"
-        for name in ("language", "embedding", "targets", "budgets", "order", "architecture")
+        for name in (
+            "language",
+            "embedding",
+            "exchange",
+            "targets",
+            "budgets",
+            "order",
+            "architecture",
+        )
     ),
 ]
 

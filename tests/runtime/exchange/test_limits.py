@@ -186,6 +186,20 @@ def test_a_graph_with_one_of_two_is_odd(compiled) -> None:
     )
 
 
+def test_between_graphs_is_even(compiled) -> None:
+    """A graph of both, and a third operation outside it: the next round's graph would find the other half."""
+    once_more = """launch again on main { reads x  writes recv  collective low_latency over ep capacity 8 }
+  await again on main
+  phase drop on main { reads recv  writes x }"""
+    text = SPEC.format(open="capture g on main rows 4 {", close="", end="}\n  " + once_more)
+    with pytest.raises(ExchangeError) as error:
+        check_parity(compiled(text), CUDA)
+    assert str(error.value) == (
+        "test.spec:18: 1 low-latency operations of `ep` run eagerly between graphs (any); DeepEP on CUDA "
+        "counts them by twos, so there is an even number: take the odd one into the graph of the other"
+    )
+
+
 def test_the_examples_are_even(compiled, root: Path) -> None:
     """Those that exchange with low latency run on CUDA."""
     for name in ("moe", "expert_parallel"):

@@ -15,6 +15,7 @@ import torch.distributed as dist
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.parallel import Parallel
 from plait.runtime.eagle.plain import Plain
+from plait.runtime.exchange.distributed import Distributed
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from plait.runtime.ranks.environment import from_environment
 from plait.runtime.schedule_reader import from_json
@@ -42,6 +43,7 @@ def main(schedule_file: str, out: str) -> None:
     parallel = Parallel(
         schedule, checkpoint.model("exact"), requests(2), ranks=ranks, keep_logits=True
     )
+    assert _two_in_flight(parallel.exchange)
     alone = Plain(checkpoint.model("exact"), requests(2), [2], captured=False, keep_logits=True)
     found = {}
     for name, (counts, unwilling) in CASES.items():
@@ -63,6 +65,18 @@ def main(schedule_file: str, out: str) -> None:
         }
     Path(out, f"{rank}.json").write_text(json.dumps(found), encoding="utf-8")
     parallel.close()
+
+
+def _two_in_flight(exchange: Distributed) -> bool:
+    """Whether two exchanges that are sent before either is received bring what each brings by itself."""
+    rows = torch.arange(2.0 * exchange.sizes.hidden).view(2, -1)
+    ids = torch.tensor([[0, 7], [5, -1]])
+    flights = [exchange.send(rows + number, ids) for number in range(2)]
+    received = [flight.receive().rows for flight in flights]
+    return all(
+        torch.equal(one, exchange.exchange(rows + number, ids).rows)
+        for number, one in enumerate(received)
+    )
 
 
 def _same(one, other) -> bool:
