@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 from plait.runtime.eagle.chain import Chain, dim_of, rows_of
-from plait.runtime.eagle.parallel_chain import ParallelChain
+from plait.runtime.eagle.parallel_chain import ParallelChain, check_split
 from plait.runtime.eagle.request import Request
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.exchange.distributed import Distributed
@@ -46,6 +46,7 @@ class Parallel(Speculative):
         self.ranks = ranks
         self.willing = willing
         self.exchange = exchange_of(schedule, model, ranks)
+        check_split(schedule, model.shape)
         self.split = SplitModel(model, self.exchange)
         self.guards = [name for name, value in schedule.buckets[-1].route if value in (True, False)]
         self.opaque = [buffer.name for buffer in schedule.buffers if buffer.opaque]

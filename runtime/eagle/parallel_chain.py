@@ -17,7 +17,10 @@ from plait.runtime.eagle.chain import Chain, count_of
 from plait.runtime.exchange.base import Received
 from plait.runtime.exchange.places import Handle
 from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.tiny.shape import Shape
 from plait.runtime.models.tiny.split import SplitLayer, SplitModel
+from plait.runtime.runner import BindError
+from plait.runtime.schedule import Schedule
 
 KEPT = ("first", "build_tree", "plan_verify", "accept", "plan_extend", "publish")
 """Phases that touch no expert."""
@@ -195,5 +198,21 @@ class ParallelChain(Chain):
 
     def _made(self, rows: int, **sizes: int) -> Tensor:
         (requests,) = sizes.values()
-        s = self.exchange.sizes
-        return torch.zeros(s.local, s.ranks * requests * rows, s.hidden)
+        exchange = self.exchange
+        return torch.zeros(exchange.flavour.received(exchange.sizes, requests * rows))
+
+
+def check_split(schedule: Schedule, shape: Shape) -> None:
+    """Raises BindError for a round that has not the model's layers, or not its experts of a row."""
+    layers = {p.name: p.place for p in schedule.phases if p.body == "target.layers.attention"}
+    if len(layers) != shape.layers:
+        where = schedule.place_of(next(iter(layers.values()), None))
+        raise BindError(
+            f"{where}: {len(layers)} layers of the target; the model has {shape.layers}"
+        )
+    for buffer, sizes in zip(schedule.buffers, schedule.widest.shapes, strict=True):
+        if buffer.name.endswith("layer.ids") and sizes and sizes[-1] != shape.experts_per_token:
+            raise BindError(
+                f"{schedule.place_of(buffer.place)}: a row goes to {sizes[-1]} experts; the model's router "
+                f"chooses {shape.experts_per_token}"
+            )

@@ -54,6 +54,13 @@ class Flavour:
     """Operations sent and not received, at most, in the order of sending."""
     limits: tuple[Limit, ...] = ()
 
+    def received(self, sizes: Sizes, capacity: int) -> tuple[int, ...]:
+        """The shape of what a rank receives when each sends up to `capacity` rows."""
+        arriving = sizes.ranks * capacity
+        if self.layout == "packed":
+            return (arriving * min(sizes.choices, sizes.local), sizes.hidden)
+        return (sizes.local, arriving, sizes.hidden)
+
     def check(self, sizes: Sizes, environment: Mapping[str, str] | None = None) -> None:
         """Raises ExchangeError for the first limit that does not hold."""
         environment = os.environ if environment is None else environment

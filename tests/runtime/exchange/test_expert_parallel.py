@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from plait.dsl.span import Source
+from plait.runtime.eagle.parallel import Parallel
+from plait.runtime.eagle.together import Together
+from plait.runtime.models.tiny.checkpoint import load_checkpoint
+from plait.runtime.runner import BindError
 from plait.runtime.schedule_json import to_json
 
 HERE = Path(__file__).parent
@@ -64,6 +68,45 @@ def test_logits_equal_one_rank(ranks: int, schedule_file: Path, tmp_path: Path) 
     busy = [sum(rank["all busy"]["tokens"]) for rank in found]
     assert busy == [16, 8, 8, 16][:ranks]
     assert found[1]["one idle"]["tokens"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"layers": 2},
+            "expert_parallel.spec:107: 2 layers of the target; the model has 8",
+        ),
+        (
+            {"choices": 3},
+            "expert_parallel.spec:100: a row goes to 3 experts; the model's router chooses 2",
+        ),
+        (
+            {"topk": 2},
+            "expert_parallel.spec:26: 2 candidates a request; what is bound here drafts a chain, of one "
+            "(topk = 1)",
+        ),
+    ],
+)
+def test_a_round_that_is_not_the_models(compiled, root: Path, asked, message) -> None:
+    """Layers, experts of a row and drafts are the model's, and said with the line where they are not."""
+    text = (root / "examples" / "expert_parallel.spec").read_text(encoding="utf-8")
+    source = Source("expert_parallel.spec", text)
+    schedule = compiled(source, settings={"buckets": [1], **asked})
+    with pytest.raises(BindError) as error:
+        Parallel(schedule, load_checkpoint().model("f32"), [])
+    assert str(error.value) == message
+
+
+def test_ranks_for_a_round_without_an_exchange(compiled, eagle, monkeypatch) -> None:
+    """A round that exchanges nothing would run on every rank alike, so torchrun is refused."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(BindError) as error:
+        Together(compiled(eagle), "cpu")
+    assert str(error.value) == (
+        "eagle.spec: it exchanges nothing between ranks, and several were launched: run it without torchrun"
+    )
 
 
 def test_plait_run_under_torchrun(root: Path, tmp_path: Path) -> None:

@@ -90,6 +90,13 @@ def test_a_limit_is_named(flavour, changed, environment, message) -> None:
     assert str(error.value) == message
 
 
+def test_received_rows_lie_as_each_library_has_them() -> None:
+    """An expert's rows in a place of their own, or one behind the other without gaps."""
+    assert CUDA.received(FITS, 128) == DISTRIBUTED.received(FITS, 128) == (32, 1024, 7168)
+    assert ASCEND.received(FITS, 128) == (8192, 7168)
+    assert (CUDA.counts, ASCEND.counts) == ("i32", "i64")
+
+
 def test_experts_divide_among_ranks() -> None:
     """A number of ranks that does not divide the experts is refused before anything is made."""
     with pytest.raises(ExchangeError) as error:
