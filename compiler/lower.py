@@ -10,7 +10,7 @@ program where the text has them, and one record serves all that wait for the sam
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import plait.runtime.schedule as machine
 from plait.compiler import round as ir
 from plait.compiler.order import Order, Wait
 from plait.compiler.races.conflicts import copied_in
-from plait.compiler.round import Close, Edge, Item, Open, Phase, Round, Vote
+from plait.compiler.round import Close, Edge, Group, Item, Open, Phase, Round, Vote
 from plait.compiler.standing import standing
 from plait.dsl.span import Source, Span
 from plait.dsl.values import plain
@@ -63,8 +63,20 @@ def lower(
         groups=tables.groups.all(),
         pools=tables.pools.all(),
         votes=tables.votes.all(),
+        same=tuple(_same(orders, tables)),
         used=tuple(digests[1:]),
     )
+
+
+def _same(orders: list[Order], tables: _Tables) -> Iterator[machine.Vote]:
+    """What ranks have in common without a vote."""
+    choices = {
+        choice.name: (order.round, choice) for order in orders for choice in order.round.choices
+    }
+    for round, one in choices.values():
+        if one.group is not None and not one.voted:
+            group = tables.group(round.groups[one.group])
+            yield machine.Vote((one.name,), group, tables.certain(one.span))
 
 
 class _Numbered:
@@ -96,6 +108,9 @@ class _Tables:
         self.captures: list[machine.Capture] = []
         self.events: dict[tuple[str, int, int | None], list[Any]] = {}
         """By what they follow, its stream and, of a frontier, the edge: number, name and depth."""
+
+    def group(self, group: Group) -> int:
+        return self.groups.number(machine.Group(group.name, group.size, group.inside))
 
     def place(self, span: Span | None) -> machine.Place | None:
         return None if span is None else self.certain(span)
@@ -131,9 +146,7 @@ class _Route:
             tables.streams.number(machine.Stream(s.name, s.kind, tables.place(s.span)))
             for s in round.streams
         ]
-        self.groups = [
-            tables.groups.number(machine.Group(g.name, g.size, g.inside)) for g in round.groups
-        ]
+        self.groups = [tables.group(group) for group in round.groups]
         self.pools = [tables.pools.number(machine.Pool(p.name, p.size)) for p in round.pools]
         self.buffers = [
             tables.buffers.number(

@@ -65,7 +65,7 @@ class Runner:
         self._waits: list[int] = [waits for _, _, waits, *_ in program["BUCKETS"]]
         self._rows: list[list[int]] = [rows for *_, rows, _ in program["BUCKETS"]]
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
-        self._peers = peers
+        self.peers = peers
         """The other ranks, if there are any."""
         if peers is not None:
             self._bodies = peers.bodies(self._bodies)
@@ -104,24 +104,24 @@ class Runner:
         return self._issue(dict.fromkeys(self._sizes[-1], 0) | live, True)
 
     def _issue(self, live: dict[str, Any], idle: bool) -> int:
-        if self._peers is not None:
-            live = self._peers.wished(live, idle)
+        if self.peers is not None:
+            live = self.peers.wished(live, idle)
         number = self.bucket_for(**self._held(live, idle))
         self._check()
         self._at_it = True
         try:
-            if self._peers is not None:
-                agreed = self._peers.agree(self.rounds, live)
+            if self.peers is not None:
+                agreed = self.peers.agree(self.rounds, live)
                 number = self.bucket_for(**self._held(agreed, True))
             self._bind_for(number)
-            if self._peers is not None:
-                self._peers.issue(number, self.rounds, idle)
+            if self.peers is not None:
+                self.peers.issue(number, self.rounds, idle)
             for stream in self._streams:
                 stream.begin(self.rounds)
             self._bound[number][-1 if idle else 0](self.rounds)
             self._streams[0].leave()
-            if self._peers is not None:
-                self._peers.issued()
+            if self.peers is not None:
+                self.peers.issued()
         except Exception as error:
             self._failed(error)
             raise
@@ -144,7 +144,7 @@ class Runner:
         """
         self._check()
         last = self.bucket_for(**live) if live else len(self._sizes) - 1
-        if self._peers is not None and self._peers.together:
+        if self.peers is not None and self.peers.together:
             last = len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
@@ -166,8 +166,8 @@ class Runner:
 
     def _failed(self, error: Exception) -> None:
         self._failure = error
-        if self._peers is not None:
-            self._peers.failed(error)
+        if self.peers is not None:
+            self.peers.failed(error)
 
     def _check(self) -> None:
         """Raises what has gone wrong before."""
@@ -248,8 +248,8 @@ class Runner:
     def close(self) -> None:
         """Ends the device's threads; what they have not begun is not run, nor anything afterwards."""
         self._failure = self._failure or RuntimeError(f"the runner of {self.name} is closed")
-        if self._peers is not None:
-            self._peers.close()
+        if self.peers is not None:
+            self.peers.close()
         self.device.close()
 
     def __enter__(self) -> Runner:
@@ -277,23 +277,23 @@ class Runner:
         """Binds a bucket if that is left to do: all, where ranks have to do so together."""
         if number in self._bound:
             return
-        together = self._peers is not None and self._peers.together
+        together = self.peers is not None and self.peers.together
         for one in reversed(range(len(self._sizes))) if together else (number,):
             if one not in self._bound:
                 self._bind(one)
 
     def _bind(self, number: int) -> None:
         self.device.synchronize()  # a capture touches the buffers that rounds in flight use
-        if self._peers is not None:
-            self._peers.before_binding(number, shown_sizes(self._sizes[number]))
+        if self.peers is not None:
+            self.peers.before_binding(number, shown_sizes(self._sizes[number]))
         *_, bind = self._tables["BUCKETS"][number]
         bodies, buffers = self._bodies, self._buffers
         with _for_any_thread():
             self._bound[number] = bind(
                 self.device, bodies, buffers, self._opaque, self._streams, self._events
             )
-        if self._peers is not None:
-            self._peers.bound(self._bound[number][1])
+        if self.peers is not None:
+            self.peers.bound(self._bound[number][1])
 
     def _block(self, size: int) -> Any:
         """Memory for all buffers that share some; None: there are none."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
     from plait.runtime.runner import Runner
 
-VERSION = 3
+VERSION = 4
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -275,6 +275,8 @@ class Schedule(Record):
     groups: tuple[Group, ...] = ()
     pools: tuple[Pool, ...] = ()
     votes: tuple[Vote, ...] = ()
+    same: tuple[Vote, ...] = ()
+    """Values that need no vote: the ranks of a group give equal ones by construction."""
     used: tuple[Digest, ...] = ()
     """The files that the spec uses."""
     arena: int = 0

@@ -79,7 +79,8 @@ class Check:
 
     def places(self) -> None:
         schedule = self.schedule
-        entries = [*schedule.buffers, *schedule.phases, *schedule.captures, *schedule.votes]
+        entries = [*schedule.buffers, *schedule.phases, *schedule.captures]
+        entries += [*schedule.votes, *schedule.same]
         entries += [one for one in schedule.streams if one.place]
         instructions = [one for program in schedule.programs for one in program]
         instructions += [one for capture in schedule.captures for one in capture.program]
@@ -95,9 +96,10 @@ class Check:
         for number, group in enumerate(self.schedule.groups):
             if group.inside is not None:
                 self.number(f"groups[{number}]", group.inside, "groups")
-        for number, vote in enumerate(self.schedule.votes):
-            if vote.group is not None:
-                self.number(f"votes[{number}]", vote.group, "groups")
+        for table in ("votes", "same"):
+            for number, vote in enumerate(getattr(self.schedule, table)):
+                if vote.group is not None:
+                    self.number(f"{table}[{number}]", vote.group, "groups")
 
     def phases(self) -> None:
         captures = enumerate(self.schedule.captures)

@@ -41,6 +41,7 @@ def to_json(schedule: Schedule) -> str:
         "groups": [[g.name, g.size, g.inside] for g in schedule.groups],
         "pools": [[p.name, p.size] for p in schedule.pools],
         "votes": [[list(v.names), v.group, _place(v.place)] for v in schedule.votes],
+        "same": [[list(s.names), s.group, _place(s.place)] for s in schedule.same],
         "events": [[e.name, e.depth] for e in schedule.events],
         "phases": [
             {

@@ -158,7 +158,7 @@ class _At:
 def _schedule(at: _At) -> Schedule:
     names = (
         "format version name variant compiler source used target settings environment arena digests "
-        "streams buffers groups pools votes events phases captures buckets programs"
+        "streams buffers groups pools votes same events phases captures buckets programs"
     )
     parts = dict(zip(names.split(), at.fields(*names.split()), strict=True))
     source, target = parts["source"], parts["target"]
@@ -187,6 +187,7 @@ def _schedule(at: _At) -> Schedule:
         groups=parts["groups"].each(_read_group),
         pools=parts["pools"].each(_read_pool),
         votes=parts["votes"].each(_read_vote),
+        same=parts["same"].each(_read_vote),
         used=parts["used"].each(_read_digest),
         arena=parts["arena"].count(),
     )

@@ -20,10 +20,10 @@ class Blame:
     why: str
 
 
-def blame(board: Board, lane: Lane, in_time: bool) -> Blame | None:
+def blame(board: Board, lane: Lane, waited: float | None) -> Blame | None:
     """Who did not come to what this rank came to last on a lane; None: nobody is known to be missing.
 
-    `in_time`: whether it has waited for less than ranks wait, so that others may be on their way.
+    `waited`: the seconds that ranks wait, if it has waited for as long; else others may be on their way.
     """
     others = [rank for rank in lane.ranks if rank != board.rank]
     first = {rank: board.read(rank) for rank in others}
@@ -33,18 +33,17 @@ def blame(board: Board, lane: Lane, in_time: bool) -> Blame | None:
         if found := _told(now, board.rank):
             return found
         silent = [rank for rank in others if _beats(now[rank]) == _beats(first[rank])]
-        if time.monotonic() > until or not (silent or in_time):
+        if time.monotonic() > until or not (silent or waited is None):
             break
         time.sleep(board.beat / 4)
     if board.lost:
         return Blame((), "the store cannot be reached, so nothing is known of the other ranks")
-    absent = [] if in_time else [rank for rank in others if _count(now[rank], lane) < lane.count]
+    absent = [rank for rank in others if waited and _count(now[rank], lane) < lane.count]
     late = sorted({*silent, *absent})
     if not late:
         return None
-    return Blame(
-        tuple(late), "; ".join(_why(rank, now[rank], lane, rank in silent) for rank in late)
-    )
+    why = (_why(rank, now[rank], None if rank in silent else waited) for rank in late)
+    return Blame(tuple(late), "; ".join(why))
 
 
 def _told(found: Mapping[int, dict[str, Any] | None], own: int) -> Blame | None:
@@ -65,10 +64,11 @@ def _told(found: Mapping[int, dict[str, Any] | None], own: int) -> Blame | None:
     return None
 
 
-def _why(rank: int, said: dict[str, Any] | None, lane: Lane, silent: bool) -> str:
-    last = said["lanes"].get(lane.name, [0, "nothing"])[1] if said else "nothing"
-    heard = "did not come, and nothing is heard of it" if silent else "did not come in time"
-    return f"rank {rank} {heard}; it came last to {last}"
+def _why(rank: int, said: dict[str, Any] | None, waited: float | None) -> str:
+    last = said["last"] if said else "nothing"
+    if waited is None:
+        return f"rank {rank} did not come, and is not heard of since {last}"
+    return f"rank {rank} did not come within {waited:g} s; it came last to {last}"
 
 
 def _beats(said: dict[str, Any] | None) -> int:
@@ -76,4 +76,4 @@ def _beats(said: dict[str, Any] | None) -> int:
 
 
 def _count(said: dict[str, Any] | None, lane: Lane) -> int:
-    return said["lanes"].get(lane.name, [0])[0] if said else 0
+    return said["counts"].get(lane.name, 0) if said else 0

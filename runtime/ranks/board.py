@@ -40,8 +40,10 @@ class Board:
         self._thread.start()
 
     def publish(self) -> None:
-        """Writes this rank's entry now. Does nothing where the store is gone."""
+        """Writes this rank's entry now. Does nothing once the store is gone."""
         with self._lock:
+            if self.lost:
+                return
             self._beats += 1
             text = json.dumps({"beats": self._beats, **self._said()})
             try:

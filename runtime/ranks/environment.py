@@ -7,20 +7,19 @@ Groups are runs of ranks: of 8, `group world = 8` is all, and `group tp = 4 in w
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import torch.distributed as dist
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
-from plait.runtime.ranks.group import Member, Ranks, seconds_to_wait
+from plait.runtime.ranks.group import ACCELERATORS, HOSTS, Member, Ranks, seconds_to_wait
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
-HOSTS = "gloo"
-DEVICES = {"cuda": "cpu:gloo,cuda:nccl", "npu": "cpu:gloo,npu:hccl"}
-"""What the ranks of a device speak through; those of others as hosts do."""
+_calls = count()
+"""Each has a part of the store to itself."""
 
 
 def launched() -> bool:
@@ -37,23 +36,22 @@ def from_environment(
     known which ranks a group has: then they are given as `Ranks`. Raises ValueError for wrong seconds.
     """
     seconds = seconds_to_wait() if seconds is None else seconds
-    backend = DEVICES.get(device.split(":")[0], HOSTS)
-    timeout = timedelta(seconds=seconds)
-    store, rank, size = next(rendezvous("env://", timeout=timeout))
+    backend = ACCELERATORS.get(device.split(":")[0], HOSTS)
+    store, rank, size = next(rendezvous("env://"))
+    sizes = sizes_of(schedule, size)
     if not dist.is_initialized():
         named = PrefixStore("default", store)
-        dist.init_process_group(backend, store=named, rank=rank, world_size=size, timeout=timeout)
-    sizes = sizes_of(schedule, size)
-    world = member(size, backend, timeout)
-    groups = {name: member(count, backend, timeout) for name, count in sizes.items()}
-    return Ranks(world, groups, PrefixStore("plait", store), seconds)
+        dist.init_process_group(backend, store=named, rank=rank, world_size=size)
+    world = member(size, backend)
+    groups = {name: member(size, backend) for name, size in sizes.items()}
+    return Ranks(world, groups, PrefixStore(f"plait/{next(_calls)}", store), seconds)
 
 
-def member(size: int, backend: str = HOSTS, timeout: timedelta | None = None) -> Member:
+def member(size: int, backend: str = HOSTS) -> Member:
     """This rank's part in the run of so many ranks that it is in; made by all ranks at once."""
 
     def made(backend: str) -> Any:
-        return dist.new_subgroups(group_size=size, backend=backend, timeout=timeout)[0]
+        return dist.new_subgroups(group_size=size, backend=backend)[0]
 
     return Member(made(HOSTS), made(backend))
 

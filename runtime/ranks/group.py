@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
         Store,  # pyright: ignore[reportPrivateImportUsage]
     )
 
+HOSTS = "gloo"
+ACCELERATORS = {"cuda": "cpu:gloo,cuda:nccl", "npu": "cpu:gloo,npu:hccl"}
+"""What the ranks of a device speak through; those of others as hosts do."""
 WATCHDOG = "PLAIT_WATCHDOG_S"
 SECONDS = 60.0
 """For which a rank waits for another, unless told."""
@@ -78,8 +82,11 @@ def ranks_of(group: ProcessGroup) -> list[int]:
 
 
 def limit(group: Any, seconds: float) -> None:
-    """Has a group give up after so long, where this torch can change that."""
-    from datetime import timedelta
+    """Has what waits in a group give up after so long."""
+    from torch.distributed.distributed_c10d import _set_pg_timeout
 
+    timeout = timedelta(seconds=seconds)
     if hasattr(group, "set_timeout"):
-        group.set_timeout(timedelta(seconds=seconds))
+        group.set_timeout(timeout)
+    else:  # a torch before 2.13
+        _set_pg_timeout(timeout, group)

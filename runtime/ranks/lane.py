@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 KEPT = 64
 """Of the newest exchanges of a communicator."""
@@ -15,59 +16,59 @@ class Exchange(NamedTuple):
 
     item: Hashable
     """By which the round and what runs in it know it as the same."""
-    round: int
+    round: int | None
+    """None: before the rounds, or between them."""
     what: str
     """`nextn[1]` (all_reduce over tp)."""
     place: str
 
     @property
     def words(self) -> str:
-        return f"{self.what} of round {self.round}"
+        return self.what if self.round is None else f"{self.what} of round {self.round}"
 
 
 class Lane:
-    """Used by one thread at a time, and looked at by others: order within it is the schedule's."""
+    """The host issues exchanges, and a stream comes to them, in that order."""
 
     def __init__(self, name: str, ranks: list[int]):
         self.name = name
         self.ranks = ranks
         self.count = 0
         """Exchanges that this rank has come to."""
-        self.within: Exchange | None = None
-        """The exchange in which it waits for others."""
-        self.seen: deque[Exchange] = deque(maxlen=KEPT)
+        self._seen: deque[Exchange] = deque(maxlen=KEPT)
         self._issued: deque[Exchange] = deque()
+        self._lock = threading.Lock()
 
     def issue(self, one: Exchange) -> None:
         """It will come to this one after those before."""
-        self._issued.append(one)
+        with self._lock:
+            self._issued.append(one)
 
-    def arrive(self, item: Hashable, otherwise: Exchange) -> Exchange:
+    def arrive(self, otherwise: Exchange) -> Exchange:
         """The rank has come to an item. One that no round has issued is what `otherwise` says.
 
         What was issued before it, and did not say when it began, is over by now.
         """
-        issued = self._issued
-        one = otherwise
-        if any(entry.item == item for entry in issued):
-            while (one := issued.popleft()).item != item:
-                self._note(one)
-        self._note(one)
-        self.within = one
-        return one
-
-    def leave(self) -> None:
-        self.within = None
+        with self._lock:
+            one = otherwise
+            if any(entry.item == one.item for entry in self._issued):
+                while (one := self._issued.popleft()).item != otherwise.item:
+                    self._note(one)
+            self._note(one)
+            return one
 
     def flush(self) -> None:
         """All that is issued counts as begun: on a device where nobody can see more."""
-        while self._issued:
-            self._note(self._issued.popleft())
+        with self._lock:
+            while self._issued:
+                self._note(self._issued.popleft())
 
-    def said(self) -> list[Any]:
-        """For others: how many it has come to, and the newest in words."""
-        return [self.count, self.seen[-1].words if self.seen else "nothing"]
+    def log(self) -> list[str]:
+        """The newest that it came to, each with its number and in words."""
+        with self._lock:
+            first = self.count - len(self._seen) + 1
+            return [f"{self.name} {n}: {one.words}" for n, one in enumerate(self._seen, first)]
 
     def _note(self, one: Exchange) -> None:
-        self.seen.append(one)
+        self._seen.append(one)
         self.count += 1

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
+from plait.runtime.buckets import shown_sizes
 from plait.runtime.devices.job import Job, job
 from plait.runtime.ranks.blame import blame
 from plait.runtime.ranks.board import Board
 from plait.runtime.ranks.error import RankError
-from plait.runtime.ranks.group import Member, Ranks, device_of, limit, ranks_of
+from plait.runtime.ranks.group import ACCELERATORS, Member, Ranks, device_of, limit, ranks_of
 from plait.runtime.ranks.lane import Exchange, Lane
-from plait.runtime.ranks.same_schedule import difference, digests, ranks_said
+from plait.runtime.ranks.same_schedule import checked, difference, digests, ranks_said
 from plait.runtime.ranks.votes import OutOfStep, Vote, votes_of
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Schedule
+from plait.runtime.schedule import Vote as Settled
 
 BEATS = 20
 """Entries on the board in the time that ranks wait for each other."""
@@ -42,15 +44,20 @@ class Peers:
         self.schedule = schedule
         self.seconds = ranks.seconds
         self.rank = dist.get_rank(ranks.world.host)
-        self.votes = votes_of(schedule)
+        self.checked = checked()
         self._members = {WORLD: ranks.world} | _members(schedule, ranks)
+        votes = votes_of(schedule)
+        dims = dict(schedule.widest.sizes)
+        self._yes = {name: True for vote in votes for name in vote.names if name not in dims}
+        self.votes = [vote for vote in votes if vote.group in self._members]
+        self._words = cache(self._words_of)
         self._lanes = dict(self._communicators())
-        self._by_name = {lane.name: lane for lane in self._lanes.values()}
         self._routes = [list(self._exchanges(bucket)) for bucket in schedule.buckets]
         self._failed: tuple[str, str, tuple[int, ...]] | None = None
+        self._last = "nothing"
+        """What this rank came to last, on any communicator."""
         self._ended = False
         self._at_issue = False
-        self._round = 0
         for member in self._members.values():
             limit(member.host, ranks.seconds)
             limit(member.device, ranks.seconds)
@@ -75,16 +82,11 @@ class Peers:
 
     def wished(self, live: Mapping[str, Any], idle: bool) -> dict[str, Any]:
         """What this rank says: one that is idle says yes to all guards that are voted on."""
-        if not idle:
-            return dict(live)
-        dims = dict(self.schedule.widest.sizes)
-        voted = [name for vote in self.votes for name in vote.names if name not in dims]
-        return dict.fromkeys(voted, True) | dict(live)
+        return (self._yes if idle else {}) | dict(live)
 
     def agree(self, round: int, wished: Mapping[str, Any]) -> dict[str, Any]:
         """What the round runs at, by all votes of the round. Raises RankError."""
         found = dict(wished)
-        self._round = round
         for number, vote in enumerate(self.votes):
             most = self._meet(
                 vote.group,
@@ -95,6 +97,9 @@ class Peers:
                 found |= vote.outcome(round, most, found)
             except OutOfStep as error:
                 raise self._error(f"{vote.place}: {self._vote_words(vote)}: {error}") from None
+        if self.checked:
+            for number, same in enumerate(self.schedule.same):
+                self._compare_same(number, same, round, wished)
         return found
 
     def issue(self, number: int, round: int, idle: bool) -> None:
@@ -102,6 +107,7 @@ class Peers:
         for of, item in self._routes[number]:
             if not (idle and self._skipped(item)):
                 self._lanes[of].issue(self._exchange(item, round))
+        self._board.publish()
 
     def issued(self) -> None:
         if self._at_issue:
@@ -123,7 +129,7 @@ class Peers:
         """Waits for all ranks where a graph that is captured for a bucket holds collectives."""
         if not any(item[0] == "capture" for _, item in self._routes[number]):
             return
-        one = Exchange(("bind", number), self._round, f"the capture at {sizes}", self._source)
+        one = Exchange(("bind", number), None, f"the capture at {sizes}", self._source)
         most = self._meet(WORLD, one, [number, -number])
         if most[0] != -most[1]:
             what = (
@@ -155,16 +161,12 @@ class Peers:
 
     def log(self) -> tuple[str, ...]:
         """What this rank came to last, communicator by communicator."""
-        return tuple(
-            f"{lane.name} {lane.count - len(lane.seen) + number}: {one.words}"
-            for lane in self._lanes.values()
-            for number, one in enumerate(lane.seen, 1)
-        )
+        return tuple(line for lane in self._lanes.values() for line in lane.log())
 
     def _said(self) -> dict[str, Any]:
-        lanes = {lane.name: lane.said() for lane in self._lanes.values()}
-        entry = {"lanes": lanes, "failed": self._failed, "ended": self._ended}
-        return {"digests": self._digests, **entry}
+        counts = {lane.name: lane.count for lane in self._lanes.values()}
+        entry = {"counts": counts, "last": self._last, "failed": self._failed}
+        return {"digests": self._digests, **entry, "ended": self._ended}
 
     def _compare(self) -> None:
         """Holds the schedules of all ranks against each other."""
@@ -179,12 +181,30 @@ class Peers:
         if differs := difference(self.schedule.name, told):
             raise BindError(differs)
 
+    def _compare_same(
+        self, number: int, same: Settled, round: int, live: Mapping[str, Any]
+    ) -> None:
+        """Holds against each other what ranks give that is said to be the same on all."""
+        if same.group not in self._members:
+            return
+        (name,) = same.names
+        group = self.schedule.groups[same.group].name
+        place = self.schedule.place_of(same.place)
+        one = Exchange(("same", number), round, f"the comparison of {name} over {group}", place)
+        value = int(live[name])
+        largest, least = self._meet(same.group, one, [value, -value])
+        if largest != -least:
+            kind = type(live[name])
+            shown = f"{shown_sizes({name: kind(-least)})} to {kind(largest)}"
+            what = f"`{name}` is `same over {group}`, and in round {round} its ranks give {shown}"
+            raise self._error(f"{place}: {what}")
+
     def _warm(self, device: str) -> None:
         """Uses every communicator once, in one order: some are only made by that."""
         for of, lane in self._lanes.items():
             group, host = of
             what = f"the first use of {lane.name}"
-            one = Exchange(("first", of), 0, what, self._source)
+            one = Exchange(("first", of), None, what, self._source)
             self._meet(group, one, [0], None if host else device)
 
     def _meet(
@@ -194,7 +214,9 @@ class Peers:
         member = self._members[group]
         lane = self._lanes[group, device is None]
         communicator = member.host if device is None else member.device
-        at = device_of(communicator) if device in (None, "cpu") else device
+        at = device_of(communicator)
+        if device is not None and device.split(":")[0] in ACCELERATORS:
+            at = device
 
         def reduce() -> list[int]:
             tensor = torch.tensor(numbers, device=at)
@@ -204,30 +226,29 @@ class Peers:
         return self._watch(reduce, [lane], one)
 
     def _watched(self, body: Callable, lanes: list[Lane], item: Any, **arguments: Any) -> object:
-        one = self._exchange(item, self._round)
+        one = self._exchange(item, None)  # where no round has issued it, a graph is captured
         return self._watch(partial(body, **arguments), lanes, one)
 
     def _watch(self, call: Callable[[], Any], lanes: list[Lane], one: Exchange) -> Any:
         """A call that may wait for other ranks. Raises RankError when one of them is to blame."""
         began = time.monotonic()
         for lane in lanes:
-            one = lane.arrive(one.item, one)
+            one = lane.arrive(one)
+        self._last = one.words
         try:
             found = call()
         except RuntimeError as error:
             self._board.publish()
-            in_time = time.monotonic() - began < 0.9 * self.seconds
+            waits = self.seconds if time.monotonic() - began > 0.9 * self.seconds else None
             for lane in lanes:
                 if isinstance(error, RankError):
                     break
-                if (found := blame(self._board, lane, in_time)) is not None:
-                    what = f"{one.place}: {one.what} in round {one.round}: {found.why}"
+                if (found := blame(self._board, lane, waits)) is not None:
+                    what = f"{one.place}: {one.words}: {found.why}"
                     made = self._error(what, found.late, found.why)
                     self.failed(made)
                     raise made from error
             raise
-        for lane in lanes:
-            lane.leave()
         return found
 
     def _error(self, what: str, late: tuple[int, ...] = (), why: str = "") -> RankError:
@@ -236,6 +257,7 @@ class Peers:
     def _communicators(self) -> Iterator[tuple[tuple[int, bool], Lane]]:
         """Those that the schedule uses and that have more than one rank, in one order on all ranks."""
         voted = {vote.group for vote in self.votes}
+        voted |= {same.group for same in self.schedule.same if self.checked}
         used = {(group, True) for group in voted} | {
             (phase.collective.group, phase.stream == HOST)
             for phase in self.schedule.phases
@@ -272,17 +294,24 @@ class Peers:
         kind, number = item
         return kind == "phase" and "skip_idle" in self.schedule.phases[number].attributes
 
-    def _exchange(self, item: Any, round: int) -> Exchange:
+    def _exchange(self, item: Any, round: int | None) -> Exchange:
+        what, place = self._words(item)
+        if round is None and item[0] == "phase":
+            what += " in a capture"
+        return Exchange(item, round, what, place)
+
+    def _words_of(self, item: Any) -> tuple[str, str]:
+        """What an item is in messages, and where it stands."""
         kind, number = item
         if kind == "phase":
             phase = self.schedule.phases[number]
             what = f"`{phase.name}` ({self._collective(phase)})"
-            return Exchange(item, round, what, self.schedule.place_of(phase.place))
+            return what, self.schedule.place_of(phase.place)
         capture = self.schedule.captures[number]
         phases = [self.schedule.phases[phase] for phase in capture.phases]
         within = [f"`{p.name}` ({self._collective(p)})" for p in phases if p.collective is not None]
         what = f"the graph `{capture.name}` with {', '.join(within)}"
-        return Exchange(item, round, what, self.schedule.place_of(capture.place))
+        return what, self.schedule.place_of(capture.place)
 
     def _collective(self, phase: Any) -> str:
         return f"{phase.collective.kind} over {self.schedule.groups[phase.collective.group].name}"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.refusals import CaptureError
+    from plait.runtime.ranks.error import RankError
     from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_check import ScheduleError
@@ -36,6 +37,7 @@ __all__ = [
     "CaptureError",
     "DeviceError",
     "PhaseError",
+    "RankError",
     "ScheduleError",
     "SpecError",
     "TargetError",
@@ -103,6 +105,7 @@ _ERRORS = {
     "CaptureError": "plait.runtime.devices.refusals",
     "DeviceError": "plait.runtime.devices.base",
     "PhaseError": "plait.runtime.devices.job",
+    "RankError": "plait.runtime.ranks.error",
 }
 
 

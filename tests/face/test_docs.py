@@ -132,6 +132,7 @@ PAGES = [
             "targets",
             "budgets",
             "order",
+            "ranks",
             "architecture",
         )
     ),
