@@ -2,8 +2,9 @@
 
 Two local ranks exchange over a paced link, which says so: each message takes a time that is set, and to
 wait for it needs no core. The shared expert stands behind the exchange, in its slot, or between a send
-and its receive hook. T_comm is what the link says of its messages, T_independent what the shared expert
-took; both of the same round. Beside it gloo as it is, with what its exchange took when awaited at once.
+and its receive hook. T_comm is what the exchange took on its own stream, or where it has none what the
+link says of its message; T_independent what the shared expert took; both of the same round. Beside it
+gloo as it is, with what its exchange took when awaited at once.
 """
 
 from __future__ import annotations
@@ -88,9 +89,9 @@ def _pair(name: str, seen: list[Seen], judged: bool) -> Pair:
 
 
 class ExpertLayer:
-    """The bodies of one place of the shared expert."""
+    """The bodies of one place of the shared expert, which takes `compute` seconds at least."""
 
-    def __init__(self, place: str, link: Link):
+    def __init__(self, place: str, link: Link, compute: float = COMPUTE):
         self.schedule = compile_source(
             read_source(SPEC), Asked(settings={"place": place}, environment={})
         )
@@ -98,6 +99,7 @@ class ExpertLayer:
         rows, hidden = settings["n"], settings["hidden"]
         assert isinstance(rows, int) and isinstance(hidden, int)
         self.link = link
+        self.compute = compute
         self.exchange = Distributed(Sizes(link.ranks, link.rank, 8, 2, hidden, rows), link)
         self.weight = torch.randn(hidden, hidden)
         self.flight: Flight[Received] | None = None
@@ -117,17 +119,22 @@ class ExpertLayer:
             for _ in range(rounds + 1):
                 runner.step()
                 runner.drain()
+        seen = range(1, rounds + 1)  # the first has more to do
         took = exposed(self.schedule, trace, "main", ["receive"])
         beside = spent(trace, "main", ["shared_expert"])
-        behind = dict(self.schedule.settings)["place"] == "nothing"
-        carried = getattr(self.link, "carried", None)
+        place = dict(self.schedule.settings)["place"]
+        communication: dict[int, int | None] = dict.fromkeys(seen)
+        if place != "hook":
+            communication |= spent(trace, "dispatch", ["dispatch"])
+        elif isinstance(self.link, PacedLink):
+            communication |= {n: one.due - one.sent for n, one in enumerate(self.link.carried)}
         return [
             Seen(
                 took[number] / 1e9,
-                None if carried is None else (carried[number].due - carried[number].sent) / 1e9,
-                0.0 if behind else beside[number] / 1e9,
+                None if (sent := communication[number]) is None else sent / 1e9,
+                0.0 if place == "nothing" else beside[number] / 1e9,
             )
-            for number in range(1, rounds + 1)  # the first has more to do
+            for number in seen
         ]
 
     def gate(self, x: Tensor, ids: Tensor) -> None:
@@ -144,7 +151,7 @@ class ExpertLayer:
         recv.copy_(self.flight.receive().rows)
 
     def shared_expert(self, x: Tensor, shared: Tensor) -> None:
-        until = time.perf_counter() + COMPUTE
+        until = time.perf_counter() + self.compute
         while time.perf_counter() < until:
             torch.matmul(x, self.weight, out=shared)
 
@@ -152,12 +159,12 @@ class ExpertLayer:
         x.copy_(shared.tanh())
 
 
-def paced(link: Link) -> PacedLink:
-    """No faster than that the layer's message takes as long as it should."""
+def paced(link: Link, seconds: float = EXCHANGE) -> PacedLink:
+    """No faster than that the layer's message takes so long."""
     settings = dict(compile_source(read_source(SPEC), Asked(environment={})).settings)
     rows, hidden = settings["n"], settings["hidden"]
     assert isinstance(rows, int) and isinstance(hidden, int)
-    return PacedLink(link, 8 * rows * (hidden + 1) * 4 / EXCHANGE)
+    return PacedLink(link, 8 * rows * (hidden + 1) * 4 / seconds)
 
 
 def main(out: str, rounds: int) -> None:
@@ -170,14 +177,19 @@ def main(out: str, rounds: int) -> None:
     for place, kind in PLACES.items():
         link = paced(GroupLink())
         found.append((link.name, kind, ExpertLayer(place, link).measured(rounds)))
+    found += [("gloo", kind, seen) for kind, seen in _unpaced(rounds)]
+    if dist.get_rank() == 0:
+        Path(out).write_text(json.dumps(found), encoding="utf-8")
+    dist.destroy_process_group()
+
+
+def _unpaced(rounds: int) -> Iterator[tuple[str, list[Seen]]]:
+    """Gloo as it is, which does not say what an exchange with a hook takes: as awaited at once."""
     took = None
     for place, kind in PLACES.items():
         seen = ExpertLayer(place, GroupLink()).measured(rounds)
         took = took or statistics.median(one.exposed for one in seen)
-        found.append(("gloo", kind, [one._replace(communication=took) for one in seen]))
-    if dist.get_rank() == 0:
-        Path(out).write_text(json.dumps(found), encoding="utf-8")
-    dist.destroy_process_group()
+        yield kind, [one._replace(communication=one.communication or took) for one in seen]
 
 
 if __name__ == "__main__":

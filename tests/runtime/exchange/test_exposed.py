@@ -32,9 +32,9 @@ def test_exposed_is_what_nothing_hides(place: str) -> None:
 
 def measured(place: str) -> float:
     """Exposed over expected."""
-    link = paced(LoneLink())
+    link = paced(LoneLink(), 0.3)
     assert "paced" in link.name
-    seen = ExpertLayer(place, link).measured(rounds=5)
+    seen = ExpertLayer(place, link, compute=0.1).measured(rounds=3)
     assert min(one.communication or 0 for one in seen) >= 0.05
     return statistics.median(one.exposed for one in seen) / statistics.median(
         max(one.expected, 1e-9) for one in seen
