@@ -15,6 +15,7 @@ NAMES = (
     "order_growth",
     "round_overhead",
     "speculation",
+    "exposed",
 )
 
 

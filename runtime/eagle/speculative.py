@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -31,6 +32,9 @@ from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
 
 CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 PATIENCE = 3
@@ -55,6 +59,7 @@ class Speculative:
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
         on_fault: Callable[[PhaseError], None] = lambda error: None,
+        ranks: Ranks | None = None,
     ):
         self.rows = rows_of(schedule)
         self.dim = dim_of(schedule)
@@ -80,15 +85,29 @@ class Speculative:
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
         check_room(schedule, model, self.slots, span)
-        self.chain = Chain(model, self.slots, span, self.rows)
+        self.chain = self.chain_of(model, span)
         bodies = self.chain.bodies() | {"commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
             bodies["accept"] = self._accept_keeping_logits
-        self.runner = bind(schedule, bodies, opaque=self.chain.opaque(), device=device, trace=trace)
-        self.runner.prepare(**{self.dim: min(len(requests), self.slots)})
+        self.runner = bind(
+            schedule,
+            bodies,
+            opaque=self.chain.opaque(),
+            device=device,
+            trace=trace,
+            ranks=ranks,
+        )
+        self.prepare(min(len(requests), self.slots))
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
+
+    def chain_of(self, model: TinyModel, span: int) -> Chain:
+        return Chain(model, self.slots, span, self.rows)
+
+    def prepare(self, count: int) -> None:
+        """Binds the buckets that so many requests need."""
+        self.runner.prepare(**{self.dim: count})
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""
@@ -151,17 +170,22 @@ class Speculative:
 
     def _refill(self) -> None:
         """Takes out what has ended and puts in what waits. Nothing may be in flight."""
+        self._take_out()
+        while self.waiting and len(self.live) < self.slots:
+            self._put_in(self.waiting.pop())
+
+    def _take_out(self) -> None:
         for slot in reversed(range(len(self.live))):
             if self.live[slot].done:
                 last = self.live.pop()
                 if slot < len(self.live):
                     self._move(len(self.live), slot)
                     self.live[slot] = last
-        while self.waiting and len(self.live) < self.slots:
-            request = self.waiting.pop()
-            self._prefill(request, len(self.live))
-            if not request.done:
-                self.live.append(request)
+
+    def _put_in(self, request: Request) -> None:
+        self._prefill(request, len(self.live))
+        if not request.done:
+            self.live.append(request)
 
     def _prefill(self, request: Request, slot: int) -> None:
         """Puts a request into a slot, from its prompt and the tokens it has, and gives it one more."""
