@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.named import device as named
+from plait.runtime.fallback import Fallback
 from plait.runtime.program import program_text
 from plait.runtime.runner import Runner
 from plait.runtime.schedule import Schedule
@@ -26,41 +27,51 @@ def bind(
     device: str | Device = "cpu",
     trace: Trace | None = None,
     arena: bool = True,
-    ranks: Ranks | None = None,
     checked: bool | None = None,
+    strict: bool = False,
+    prepare: bool | Callable[[str], None] = False,
+    ranks: Ranks | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
-    has memory of its own. With `ranks`, all of them bind this schedule, and agree in each round.
-    `checked`: what phases declare is held against what they do, without an arena; None: if PLAIT_CHECK=1
-    asks for it.
+    has memory of its own. A capture that fails is told of once, through the log `plait`, and its phases run
+    one by one; `strict` raises its CaptureError instead. With `prepare`, every bucket is captured now, the
+    largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
+    phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
+    asks for it. With `ranks`, all of them bind this schedule, strictly, and agree in each round.
 
     Raises BindError when bodies or buffers do not fit or ranks have other schedules, DeviceError for a
     device that is not here, and RankError when a rank does not come.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    checked = asked_for() if checked is None else checked
-    peers = None
-    if ranks is not None:
-        from plait.runtime.ranks.peers import Peers
-
-        peers = Peers(schedule, ranks, made.name, checked)
-    try:
-        if not checked:
-            return Runner(load_program(schedule), bodies, opaque, made, arena, peers)
+    checker = peers = None
+    if asked_for() if checked is None else checked:
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)
-        program = load_program(schedule)
-        runner = Runner(program, bodies, opaque, checker.device(), arena=False, peers=peers)
-        checker.knows(runner.copies())
-        return runner
+        made, arena, strict = checker.device(), False, True
+    if ranks is not None:
+        from plait.runtime.ranks.peers import Peers
+
+        peers = Peers(schedule, ranks, made.name, checker is not None)
+    fallback = None if strict or peers is not None else Fallback()
+    try:
+        runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback, peers)
     except BaseException as error:
         if peers is not None:
             peers.failed(error)
             peers.close()
         raise
+    if checker is not None:
+        checker.knows(runner.copies())
+    if prepare:
+        try:
+            runner.prepare(prepare if callable(prepare) else lambda bucket: None)
+        except BaseException:
+            runner.close()
+            raise
+    return runner
 
 
 def asked_for() -> bool:

@@ -11,7 +11,10 @@ from typing import Any, TypeAlias
 from plait.runtime.devices.job import PhaseError
 
 Parts: TypeAlias = "list[list[Any]]"
-"""Of everything that a round runs, in issue order, the jobs or the graphs that take turns in it."""
+"""Of everything that a round runs, in issue order, the jobs or the graphs that take turns in it.
+
+What stands for a graph that is lost has `jobs`, which are run one by one.
+"""
 
 
 def tell(
@@ -31,8 +34,7 @@ def tell(
     left: dict[int, list[str]] = {}
     torn: list[str] = []
     for number, parts in begun.items():
-        for part in parts:
-            turn = part[number % len(part)]
+        for turn in _turns(parts, number):
             if number < first or turn.ran >= number:
                 continue
             if any(one.round == number and one.phase == turn.name for one in failed):
@@ -44,11 +46,15 @@ def tell(
     stale = [name for names in left.values() for phase in names for name in kept.get(phase, ())]
     error.stale = tuple(dict.fromkeys(name for name in stale if name not in error.torn))
     if known:
-        turns = [part[error.round % len(part)] for part in begun[error.round]]
-        ran = [turn for turn in turns if turn.ran >= error.round]
+        ran = [turn for turn in _turns(begun[error.round], error.round) if turn.ran >= error.round]
         error.finished = tuple(phase for turn in ran for phase in _phases(turn))
     for line in _notes(error):
         error.add_note(line)
+
+
+def _turns(parts: Parts, round: int) -> list[Any]:
+    turns = [part[round % len(part)] for part in parts]
+    return [one for turn in turns for one in getattr(turn, "jobs", (turn,))]
 
 
 def _phases(turn: Any) -> tuple[str, ...]:

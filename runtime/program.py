@@ -122,7 +122,8 @@ class _Step:
     on: int
     what: str = ""
     call: _Call | None = None
-    tasks: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Buffers, of a task; how many rounds back, of an event outside."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,17 @@ class _Bucket:
         ]
         return ", ".join(shown)
 
+    def all_inputs(self) -> str:
+        """Of every capture of the schedule, what its graphs take in."""
+        captures = range(len(self.schedule.captures))
+        return ", ".join(f"own{n}" if n in self.captures else "[]" for n in captures)
+
+    def parts(self) -> str:
+        """Everything that a round runs, in issue order: phases and graphs."""
+        letters = {"replay": "g"} | dict.fromkeys(PHASE_OPS, "p")
+        run = [f"{letters[one.op]}{one.of}" for one in self.program if one.op in letters]
+        return ", ".join(dict.fromkeys(run))
+
     @property
     def skips(self) -> bool:
         """Whether a rank that is idle leaves anything out."""
@@ -213,35 +225,15 @@ class _Bucket:
     def skipped(self, phase: int) -> bool:
         return "skip_idle" in self.schedule.phases[phase].attributes
 
-    def issued(self, idle: bool) -> list[Instruction]:
-        """The program, less what an idle rank leaves out."""
-        graphs = self.graphs()
-        return [
-            one
-            for one in self.program
-            if not idle
-            or not (
-                (one.op in PHASE_OPS and self.skipped(one.of))
-                or (one.op in ("load", "replay") and not graphs[one.of].runs_idle)
-            )
-        ]
-
-    def parts(self, idle: bool = False) -> str:
-        """Everything that a round runs, in issue order: phases and graphs."""
-        graphs = self.graphs()
-        run = []
-        for one in self.issued(idle):
-            if one.op == "replay":
-                run.append(f"{graphs[one.of].letter(idle)}{one.of}")
-            elif one.op in PHASE_OPS:
-                run.append(f"p{one.of}")
-        return ", ".join(dict.fromkeys(run))
-
     def steps(self, idle: bool = False) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
         schedule = self.schedule
         graphs = self.graphs()
-        for one in self.issued(idle):
+        for one in self.program:
+            if idle and one.op in PHASE_OPS and self.skipped(one.of):
+                continue
+            if idle and one.op in ("load", "replay") and not graphs[one.of].runs_idle:
+                continue
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked
@@ -300,6 +292,9 @@ class _Graph:
         self.turns = lcm(*held)
         """Graphs needed: one for every combination of copies and events whose address it holds."""
         self.loads = lcm(*(buffers[buffer].copies for buffer, _ in capture.copied_in))
+        own = len(bucket.schedule.pools) + number
+        self.pool = own if capture.pool is None else capture.pool
+        """A capture of no pool has one of its own, for its graphs in every bucket."""
 
     @property
     def idle(self) -> bool:
@@ -331,10 +326,11 @@ class _Graph:
                     continue
                 call = self.bucket.call(one.of, turn, self.capture.copied_in)
                 tasks = self.tasks(one.of)
-                yield _Step("task" if tasks else "run", one.on, call=call, tasks=tasks)
+                yield _Step("task" if tasks else "run", one.on, call=call, numbers=tasks)
             elif one.op == "external":
                 depth = schedule.events[one.of].depth
-                yield _Step(one.op, one.on, f"e{one.of}[{(turn - one.rounds_back) % depth}]")
+                event = f"e{one.of}[{(turn - one.rounds_back) % depth}]"
+                yield _Step(one.op, one.on, event, numbers=(one.rounds_back,))
             else:
                 yield _Step(one.op, one.on, str(one.of))
 

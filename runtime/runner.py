@@ -45,7 +45,8 @@ class Runner:
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
     that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
-    `arena` no buffer shares memory with another, and all may be looked at.
+    `arena` no buffer shares memory with another, and all may be looked at. Without `fallback` a capture
+    that fails is an error.
 
     Raises BindError.
     """
@@ -57,6 +58,7 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
         arena: bool = True,
+        fallback: Any = None,
         peers: Any = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
@@ -87,10 +89,12 @@ class Runner:
             for number, (name, kind) in enumerate(program["STREAMS"])
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
+        self._fallback = fallback
         self._bound: dict[int, tuple[Any, ...]] = {}
-        """Of each bucket the round, its graphs by capture and all that it runs, and those of an idle rank."""
-        self._begun: deque[tuple[int, int, bool]] = deque(maxlen=REMEMBERED)
-        """The newest rounds, with their buckets, and whether this rank was idle."""
+        """Of each bucket the round, of every capture its graphs and what they take in, all that the round
+        runs, and last the round of a rank that is idle."""
+        self._begun: deque[tuple[int, int | None]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets; None: of a rank that was idle."""
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
         """Why nothing runs any more."""
@@ -128,8 +132,8 @@ class Runner:
                 self.peers.issue(number, self.rounds, idle)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._begun.append((self.rounds, number, idle))
-            self._bound[number][3 if idle else 0](self.rounds)
+            self._begun.append((self.rounds, None if idle else number))
+            self._bound[number][-1 if idle else 0](self.rounds)
             self._streams[0].leave()
             if self.peers is not None:
                 self.peers.issued()
@@ -159,7 +163,7 @@ class Runner:
             last = len(self._sizes) - 1
         for number in reversed(range(last + 1)):
             if number not in self._bound:
-                progress(shown_sizes({**self._sizes[number], **self._routes[number]}))
+                progress(self._shown(number))
                 with self._whole():
                     self._bind(number)
 
@@ -178,24 +182,23 @@ class Runner:
     def _recover(self, error: Exception) -> None:
         """After an error: nothing runs any more, the error says what had run, and the next round may.
 
-        Not where there are other ranks: this one is behind them, so it tells them and runs no more.
+        Not where there are ranks: the others wait for what this one does not do.
         """
         if self.peers is not None:
             self._failure = error
             self.peers.failed(error)
+            return
         try:
             others = [one for one in self.device.recover() if one is not error]
         except Exception as lost:
             self._failure = lost
             return
         begun = {
-            round: self._bound[bucket][4 if idle else 2]
-            for round, bucket, idle in self._begun
-            if bucket in self._bound
+            round: self._bound[bucket][3] for round, bucket in self._begun if bucket in self._bound
         }
-        if isinstance(error, PhaseError) and error.phase:
+        if isinstance(error, PhaseError):
             tell(error, others, begun, self._tables["KEPT"])
-        if self.rounds in begun:
+        if self._begun and self._begun[-1][0] == self.rounds:
             self.rounds += 1  # its number is used up, as what it wrote is
         self._at_it = False
 
@@ -246,12 +249,15 @@ class Runner:
         return self._sizes
 
     def counts(self) -> list[dict[str, Any]]:
-        """What ran, bucket by bucket: rounds, waits, and for every graph its rows and replays."""
+        """What ran, bucket by bucket: rounds, waits, and for every graph its rows, replays and bytes.
+
+        `lost` are captures that are no graphs there, each with why and how many rounds did without.
+        """
         found = []
         for number, sizes in enumerate(self._sizes):
             graphs = {}
-            for name, rows, turns in zip(
-                self._tables["CAPTURES"], self._rows[number], self._graphs(number), strict=True
+            for name, rows, turns, inputs in zip(
+                self._tables["CAPTURES"], self._rows[number], *self._graphs(number), strict=True
             ):
                 if not rows:
                     continue  # it has no part in this bucket
@@ -259,6 +265,8 @@ class Runner:
                     "rows": rows,
                     "replays": sum(graph.replays for graph in turns),
                     "phases": list(turns[0].phases) if turns else [],
+                    "bytes": sum(graph.taken for graph in turns)
+                    + sum(self.device.size(one) for one in inputs),
                 }
             waits = self._waits[number] * self._used[number]
             entry = {
@@ -267,6 +275,9 @@ class Runner:
                 "rounds": self._used[number],
                 "waits": waits,
                 "graphs": graphs,
+                "lost": []
+                if self._fallback is None
+                else self._fallback.in_bucket(self._shown(number)),
             }
             found.append(entry)
         return found
@@ -296,10 +307,16 @@ class Runner:
         finally:
             self.close()
 
-    def _graphs(self, number: int) -> list[list[Any]]:
+    def _graphs(self, number: int) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Of every capture its graphs at a bucket, and what they take in."""
         if number in self._bound:
-            return self._bound[number][1]
-        return [[] for _ in self._tables["CAPTURES"]]
+            return self._bound[number][1:3]
+        none: list[list[Any]] = [[] for _ in self._tables["CAPTURES"]]
+        return none, none
+
+    def _shown(self, number: int) -> str:
+        """A bucket in words."""
+        return shown_sizes({**self._sizes[number], **self._routes[number]})
 
     def _held(self, live: dict[str, Any], idle: bool) -> dict[str, Any]:
         """The sizes that a bucket has to hold: of no rows, those of one."""
@@ -321,6 +338,8 @@ class Runner:
         if self.peers is not None:
             self.peers.before_binding(number, shown_sizes(self._sizes[number]))
         *_, bind = self._tables["BUCKETS"][number]
+        if self._fallback is not None:
+            bind = partial(self._fallback.bind, self._shown(number), bind)
         bodies, buffers = self._bodies, self._buffers
         with _for_any_thread():
             self._bound[number] = bind(

@@ -291,14 +291,24 @@ class Schedule(Record):
         opaque: Mapping[str, object] | None = None,
         device: str | Device = "cpu",
         arena: bool = True,
-        ranks: Ranks | None = None,
         checked: bool | None = None,
+        strict: bool = False,
+        prepare: bool | Callable[[str], None] = False,
+        ranks: Ranks | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
         return bind(
-            self, bodies, opaque=opaque, device=device, arena=arena, ranks=ranks, checked=checked
+            self,
+            bodies,
+            opaque=opaque,
+            device=device,
+            arena=arena,
+            checked=checked,
+            strict=strict,
+            prepare=prepare,
+            ranks=ranks,
         )
 
     def place_of(self, place: Place | None) -> str:

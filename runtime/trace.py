@@ -205,8 +205,8 @@ class _TracedStream(_Timed, Stream):
         kind: Kind = "load" if job.name.startswith("load ") else "phase"
         self.give(self.timed(kind, job))
 
-    def replay(self, graph: Any) -> None:
-        self.give(self.timed("capture", graph.job))
+    def launch(self, job: Any) -> None:
+        self.give(self.timed("capture", job))
 
     def record(self, event: Event) -> None:
         event.gate = gate = Gate(self, self.trace.number())

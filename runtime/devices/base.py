@@ -25,14 +25,16 @@ Whoever runs it raises PhaseError as `job.explained` makes it, or else sets its 
 
 Op = Literal["run", "task", "record", "wait", "external"]
 Step: TypeAlias = "tuple[Op, Any, Any, tuple[int, ...]]"
-"""One thing issued while a graph is captured: the op, the stream, what, and buffers.
+"""One thing issued while a graph is captured: the op, the stream, what, and numbers.
 
-| op | what | buffers |
+| op | what | numbers |
 |---|---|---|
 | run | a job | |
-| task | a job that reads parameters of a captured task | those, by number |
+| task | a job that reads parameters of a captured task | the buffers that hold them |
 | record, wait | an event of the graph's own, by number from 0 | |
-| external | an event that is recorded outside, once for each replay | |
+| external | an event that is recorded outside, once for each replay | of how many rounds back |
+
+What an external event of this round stands for may be recorded only after the replay is issued.
 """
 
 
@@ -49,6 +51,8 @@ class Graph(Protocol):
     """How often it has run."""
     ran: int
     """The newest round in which it came to its end."""
+    taken: int
+    """Bytes that it needed beyond what its pool had."""
 
 
 class Stream(Protocol):
@@ -83,6 +87,9 @@ class Host(Protocol):
     def run(self, job: Any) -> None: ...
 
     def rebind(self, job: Any, tasks: Iterable[tuple[Any, int]]) -> None: ...
+
+    def record(self, event: Any) -> None:
+        """Of what the host has done, for a graph that waits for it from inside."""
 
     def wait(self, event: Any) -> None: ...
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from plait.runtime.devices.abilities import Abilities
-from plait.runtime.devices.events import Event, Gate
+from plait.runtime.devices.events import Event, External, Gate, Stopped
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
+from plait.runtime.devices.memory import Pool
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
 
@@ -56,6 +57,7 @@ class Cpu:
         self.streams = self._pace.streams
         self._host = host(self._pace)
         self._events: list[Event] = []
+        self._pools: dict[int, Pool] = {}
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
 
     def host(self) -> Host:
@@ -67,7 +69,8 @@ class Cpu:
         return made
 
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
-        made = [Event(name) for _ in range(count)]
+        kind = External if external else Event
+        made = [kind(name) for _ in range(count)]
         self._events += made
         return made
 
@@ -113,11 +116,21 @@ class Cpu:
         written: list[Any],
         pool: int | None = None,
     ) -> Any:
-        # One stream replays it, in issue order, which every order within a graph allows.
-        calls = [what for op, _, what, _ in steps if op in ("run", "task")]
+        # One stream replays it, in issue order, which every order within a graph allows; where it waits
+        # for an event outside, one graph ends and another begins.
         tensors = [tensor for value in written for tensor in tensors_of(value)]
-        graph = capture(name, place, calls, tensors, self._replayer)
-        graph.job = job(name, place, graph.replay)
+        shared = None if pool is None else self._pools.setdefault(pool, Pool())
+        graph: Any = None
+        for wait, calls in _parts(steps):
+            part = capture(name, place, calls, tensors, self._replayer, shared)
+            part.job = job(name, place, part.replay)
+            if graph is None:
+                graph = part
+                continue
+            graph.rest.append((*wait, part.job))
+            graph.phases += part.phases
+            graph.kernels += part.kernels
+            graph.taken += part.taken
         return graph
 
     def synchronize(self) -> None:
@@ -126,12 +139,15 @@ class Cpu:
                 self._host.pass_gate(gate)
 
     def recover(self) -> list[BaseException]:
+        for event in self._events:
+            event.give_up()
         gates = [Gate(stream) for stream in self.streams]
         for gate in gates:
             gate.stream.give(gate)
         for gate in gates:
             self._host.reach(gate)
-        found = {id(gate.error): gate.error for gate in gates if gate.error is not None}
+        errors = [gate.error for gate in gates]
+        found = {id(one): one for one in errors if not isinstance(one, Stopped | None)}
         for stream in self.streams:
             stream.error = None
         for event in self._events:
@@ -142,6 +158,17 @@ class Cpu:
     def close(self) -> None:
         self._pace.close()
         self.streams.clear()
+
+
+def _parts(steps: list[Step]) -> list[tuple[Any, list[Job]]]:
+    """The calls behind each event outside that the steps wait for, with it and how many rounds back."""
+    parts: list[tuple[Any, list[Job]]] = [((), [])]
+    for op, _, what, numbers in steps:
+        if op == "external":
+            parts.append(((what, *numbers), []))
+        elif op in ("run", "task"):
+            parts[-1][1].append(what)
+    return parts
 
 
 def map_tensors(function: Callable, value: Any) -> Any:

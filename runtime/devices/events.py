@@ -14,7 +14,7 @@ class Gate:
 
     __slots__ = ("error", "number", "opened", "stream", "waiting")
 
-    def __init__(self, stream: Stream, number: int = 0) -> None:
+    def __init__(self, stream: Any, number: int = 0) -> None:
         self.stream = stream
         self.number = number
         """By which a trace tells records apart."""
@@ -46,6 +46,89 @@ class Event:
     def __init__(self, name: str) -> None:
         self.name = name
         self.gate: Gate | None = None
+
+    def give_up(self) -> None: ...
+
+
+class Stopped(RuntimeError):
+    """A round has stopped before a record that is waited for."""
+
+
+class Ahead(Gate):
+    """Stands for a record that is still to be issued, and opens with it."""
+
+    __slots__ = ()
+
+    def follow(self, gate: Gate) -> None:
+        if gate.add(_Following(self, gate)):
+            self.open(gate)
+        else:
+            self.stream = gate.stream
+
+    def open(self, gate: Gate) -> None:
+        self._open(gate.error)
+
+    def give_up(self) -> None:
+        """Opens although the record never came: its round has stopped before it."""
+        self._open(Stopped(self.stream.name))
+
+    def _open(self, error: BaseException | None) -> None:
+        self.error = error
+        self.opened = True
+        for stream in self.waiting or ():
+            stream.bell.put(True)
+
+
+class _Following:
+    """What a gate releases when it opens: the one that stands for it."""
+
+    __slots__ = ("ahead", "gate")
+
+    def __init__(self, ahead: Ahead, gate: Gate) -> None:
+        self.ahead = ahead
+        self.gate = gate
+
+    def release(self) -> None:
+        self.ahead.open(self.gate)
+
+
+class External(Event):
+    """An event that graphs wait for from inside: perhaps before it is recorded in that round."""
+
+    __slots__ = ("_ahead", "_newest", "_round")
+
+    def __init__(self, name: str) -> None:
+        self._ahead: Ahead | None = None
+        self._newest: Gate | None = None
+        self._round = -1
+        super().__init__(name)
+
+    @property
+    def gate(self) -> Gate | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._newest
+
+    @gate.setter
+    def gate(self, gate: Gate | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._newest = gate
+        if gate is not None:
+            self._round = gate.stream.giving
+            if self._ahead is not None:
+                self._ahead.follow(gate)
+                self._ahead = None
+
+    def give_up(self) -> None:
+        """No record of the round that is waited for comes any more."""
+        if self._ahead is not None:
+            self._ahead.give_up()
+            self._ahead = None
+
+    def of_round(self, stream: Stream) -> Gate | None:
+        """The gate of the record of the round that a stream is given, issued or not."""
+        if self._round == stream.giving:
+            return self._newest
+        if self._ahead is None:
+            self._ahead = Ahead(stream)
+        return self._ahead
 
 
 class Wait:

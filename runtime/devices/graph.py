@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
-from plait.runtime.devices.memory import compacted
+from plait.runtime.devices.memory import Pool, compacted
 from plait.runtime.devices.recording import Kernel, record, tensors_in
 from plait.runtime.devices.refusals import CaptureError
 
@@ -27,20 +27,32 @@ class Replayer(Protocol):
 
 
 class Graph:
-    def __init__(self, name: str, place: str, phases: tuple[str, ...], launch: Any, kernels: int):
+    def __init__(
+        self,
+        name: str,
+        place: str,
+        phases: tuple[str, ...],
+        launch: Any,
+        kernels: int,
+        taken: int,
+    ):
         self.name = name
         self.place = place
         self.phases = phases
         """Whose kernels it holds, in order."""
         self.kernels = kernels
+        self.taken = taken
+        """Bytes that its intermediates needed beyond what its pool had."""
         self.replays = 0
         self.job: Any = None
         """For the stream that replays it."""
+        self.rest: list[tuple[Any, int, Any]] = []
+        """What comes behind a wait inside it: the event, how many rounds back, and the job then."""
         self._launch = launch
 
     @property
     def ran(self) -> int:
-        return self.job.ran
+        return self.rest[-1][2].ran if self.rest else self.job.ran
 
     def replay(self) -> None:
         self.replays += 1
@@ -48,27 +60,33 @@ class Graph:
 
 
 def capture(
-    name: str, place: str, calls: list[Any], written: list[torch.Tensor], replayer: Replayer
+    name: str,
+    place: str,
+    calls: list[Any],
+    written: list[torch.Tensor],
+    replayer: Replayer,
+    pool: Pool | None = None,
 ) -> Graph:
     """Runs the calls once, recorded, and then the replay of them, and puts `written` back as it was.
 
-    One thread does so, as one does every phase; and memory made meanwhile is for use anywhere. Raises
-    CaptureError.
+    One thread does so, as one does every phase; and memory made meanwhile is for use anywhere. No other
+    graph of the pool may be in flight. Raises CaptureError.
     """
+    room = (pool or Pool()).room()
     threads = torch.get_num_threads()
     if threads != 1:
         torch.set_num_threads(1)
     try:
         with torch.inference_mode(False), torch.no_grad():
             recording = record(name, calls, written)
-            kernels = compacted(recording.kernels, recording.intermediates)
+            kernels = compacted(recording.kernels, recording.intermediates, room)
             launch = replayer.function(kernels)
             _try(name, place, launch, written)
     finally:
         if threads != 1:
             torch.set_num_threads(threads)
     phases = tuple(call.name for call in calls)
-    return Graph(name, place, phases, launch, len(kernels))
+    return Graph(name, place, phases, launch, len(kernels), room.keep())
 
 
 def _try(name: str, place: str, launch: Any, written: list[torch.Tensor]) -> None:

@@ -20,13 +20,13 @@ class Host:
     name = "host"
 
     def __init__(self, pace: Pace) -> None:
-        self.round = 0
+        self.round = self.giving = 0
         self.pace = pace
 
     def begin(self, round: int) -> None:
         if self.pace.failure is not None:
             _raise(self.pace.failure)
-        self.round = round
+        self.round = self.giving = round
 
     def run(self, job: Job) -> None:
         if job.took >= WORTH_WAKING:
@@ -41,6 +41,11 @@ class Host:
 
     def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
         self.run(job)
+
+    def record(self, event: Event) -> None:
+        gate = Gate(self)
+        gate.opened = True
+        event.gate = gate
 
     def wait(self, event: Event) -> None:
         if event.gate is not None:

@@ -4,11 +4,13 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 
 A graph whose every intermediate has memory of its own writes to cold memory at every kernel. Here each
 gets the lowest place that is free from its first kernel to its last, so a segment of hundreds of
-kernels works within some tens of kilobytes.
+kernels works within some tens of kilobytes. Graphs of one pool, of which no two are in flight at once,
+work within the same bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +22,56 @@ ALIGNMENT = 64
 """Bytes: a cache line, and what vector kernels like."""
 
 
-def compacted(kernels: list[Kernel], intermediates: set[int]) -> list[Kernel]:
+class Pool:
+    """Memory for the intermediates of graphs of which no two are in flight at once.
+
+    It is what the largest of them needs if that one comes first. A larger one that comes later gets
+    memory of its own, and those after it have that.
+    """
+
+    def __init__(self) -> None:
+        self.block = _block(0)
+
+    def room(self) -> Room:
+        """For one graph more."""
+        return Room(self)
+
+
+class Room:
+    """A pool's block for one graph, which becomes the pool's own only when the graph is one."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.block = pool.block
+
+    def __call__(self, size: int) -> torch.UntypedStorage:
+        if size > self.block.nbytes():
+            self.block = _block(size)
+        return self.block
+
+    def keep(self) -> int:
+        """The bytes that are new in the pool."""
+        new = 0 if self.block is self.pool.block else self.block.nbytes()
+        self.pool.block = self.block
+        return new
+
+
+def _block(size: int) -> torch.UntypedStorage:
+    return torch.zeros(size, dtype=torch.uint8).untyped_storage()
+
+
+def compacted(
+    kernels: list[Kernel],
+    intermediates: set[int],
+    room: Callable[[int], torch.UntypedStorage] = _block,
+) -> list[Kernel]:
     """The same kernels with their intermediates, given by their storages, packed into one block.
 
-    Every intermediate must be written by a kernel before one reads it.
+    Every intermediate must be written by a kernel before one reads it. `room` gives the bytes.
     """
     lives = _lives(kernels, intermediates)
     places, size = _places(lives)
-    block = torch.zeros(size, dtype=torch.uint8).untyped_storage()
+    block = room(size)
 
     def moved(value: Any) -> Any:
         if isinstance(value, torch.Tensor):

@@ -30,6 +30,9 @@ class Stream:
     stream's jobs at a time. And a stream that could go on is woken when whoever opened its gate turns
     to work that takes longer than waking it.
 
+    A graph may wait from inside for what is issued further down in the round; what it then waits at stands
+    for a record that is still to come.
+
     After a failure a stream does nothing that it is given, but still opens its gates, with the failure in
     them: whoever waits for it fails too instead of hanging, until `Cpu.recover`. If an interrupt strikes a
     host that helps, the turn may stay taken: that stream then stops for good, and so does the runner,
@@ -44,7 +47,8 @@ class Stream:
         self.error: BaseException | None = None
         self.jobs: deque[tuple[int, Any]] = deque()
         """Calls, records (a Gate) and waits, each with the round it belongs to."""
-        self._giving = 0
+        self.giving = 0
+        """The round that what is given belongs to."""
         self.turn = threading.Lock()
         self.asleep = False
         """Whether the thread sleeps because there is nothing to do."""
@@ -54,10 +58,10 @@ class Stream:
         self.thread.start()
 
     def begin(self, round: int) -> None:
-        self._giving = round
+        self.giving = round
 
     def give(self, job: Any) -> None:
-        self.jobs.append((self._giving, job))
+        self.jobs.append((self.giving, job))
         if self.asleep:
             self.asleep = False
             if not self.pace.soon:
@@ -66,10 +70,17 @@ class Stream:
     run = give
 
     def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
-        self.give(job)  # a graph reads the parameters where they lie
+        self.run(job)  # a graph reads the parameters where they lie
 
     def replay(self, graph: Any) -> None:
-        self.give(graph.job)
+        self.launch(graph.job)
+        for event, rounds_back, job in graph.rest:
+            gate = event.gate if rounds_back else event.of_round(self)
+            if gate is not None and (not gate.opened or gate.error is not None):
+                self.give_wait(Wait(gate))
+            self.launch(job)
+
+    launch = give
 
     def record(self, event: Event) -> None:
         event.gate = gate = Gate(self)
@@ -82,7 +93,7 @@ class Stream:
 
     def give_wait(self, wait: Wait) -> None:
         """As `give`; a thread that sleeps is not woken to find a shut gate, but by its opening."""
-        self.jobs.append((self._giving, wait))
+        self.jobs.append((self.giving, wait))
         if self.asleep:
             self.asleep = False
             if wait.gate.add(self):

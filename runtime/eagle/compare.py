@@ -58,6 +58,8 @@ def decode(
     with_plain: bool = True,
     captured: bool = True,
     device: str | Device = "cpu",
+    prepare: bool | Callable[[str], None] = True,
+    strict: bool = False,
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
@@ -75,6 +77,8 @@ def decode(
         model,
         requests,
         device=device,
+        prepare=prepare,
+        strict=strict,
         trace=trace,
         keep_logits=keep_logits,
         on_tokens=on_tokens,
@@ -107,7 +111,8 @@ def report(
 
     `cost_per_token` is the time of all rounds over all rounds' committed tokens a request: mean round
     time / mean accepted, as a ratio of sums. `buffer_bytes` is what was
-    allocated for buffers, `saved_bytes` what was not, as they share memory.
+    allocated for buffers, `saved_bytes` what was not, as they share memory; `graph_bytes` what each graph
+    took on top, by bucket. `lost` are captures that are no graphs.
     """
     spec = outcome.speculative
     committed = sum(count * times for count, times in spec.accepted.items())
@@ -121,6 +126,7 @@ def report(
         plain_produced = sum(max(len(request.tokens) - 1, 0) for request in outcome.plain)
         plain_speed = _rate(plain_produced, outcome.plain_seconds)
     widths, padded, captures = _graphs(outcome, schedule)
+    lost = [{"sizes": b["sizes"], **one} for b in outcome.counts for one in b["lost"]]
     return {
         "schedule": schedule.name,
         "source": schedule.source.name,
@@ -139,9 +145,15 @@ def report(
         "widths": widths,
         "captures": captures,
         "faults": spec.faults,
+        "lost": lost,
         "waits": schedule.waits(schedule.buckets[0]),
         "rows_padded": padded,
         "buffer_bytes": spec.runner.memory(),
+        "graph_bytes": {
+            str(b["sizes"][spec.dim]): {name: graph["bytes"] for name, graph in b["graphs"].items()}
+            for b in outcome.counts
+            if any(graph["phases"] for graph in b["graphs"].values())
+        },
         "arena_bytes": schedule.arena,
         "saved_bytes": saved(schedule),
         "cost_per_token": spec.seconds / rounds / mean if rounds and mean else None,

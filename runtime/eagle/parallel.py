@@ -7,6 +7,7 @@ run, and when there is nothing left, is agreed here. A rank without requests tak
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -53,8 +54,10 @@ class Parallel(Speculative):
     def chain_of(self, model: TinyModel, span: int) -> Chain:
         return ParallelChain(self.split, self.slots, span, self.rows, self.opaque)
 
-    def prepare(self, count: int) -> None:
-        self.runner.prepare()  # ranks capture all buckets together, and which they need no rank knows
+    def prepare(self, progress: Callable[[str], None], count: int) -> None:
+        self.runner.prepare(
+            progress
+        )  # ranks capture all buckets together, and which they need no rank knows
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any rank has a request left."""

@@ -45,7 +45,8 @@ class Speculative:
     """Raises RequestError, BindError, DeviceError when made; from `advance` a PhaseError it cannot mend.
 
     `on_tokens(request, count)` is called when a request has new tokens, `count` of them, and
-    `on_fault(error)` when a round has failed and its requests are prefilled again.
+    `on_fault(error)` when a round has failed and its requests are prefilled again. With `prepare` the
+    buckets that are needed at first are captured now, and a callable is told each; `strict` as in `bind`.
     """
 
     def __init__(
@@ -55,6 +56,8 @@ class Speculative:
         requests: list[Request],
         *,
         device: str | Device = "cpu",
+        prepare: bool | Callable[[str], None] = True,
+        strict: bool = False,
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
@@ -96,18 +99,21 @@ class Speculative:
             opaque=self.chain.opaque(),
             device=device,
             trace=trace,
+            strict=strict,
             ranks=ranks,
         )
-        self.prepare(min(len(requests), self.slots))
+        if prepare:
+            progress = prepare if callable(prepare) else lambda bucket: None
+            self.prepare(progress, min(len(requests), self.slots))
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
 
     def chain_of(self, model: TinyModel, span: int) -> Chain:
         return Chain(model, self.slots, span, self.rows)
 
-    def prepare(self, count: int) -> None:
+    def prepare(self, progress: Callable[[str], None], count: int) -> None:
         """Binds the buckets that so many requests need."""
-        self.runner.prepare(**{self.dim: count})
+        self.runner.prepare(progress, **{self.dim: count})
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""

@@ -8,8 +8,11 @@ STREAMS = ("main", "upd", "side")
 
 
 @st.composite
-def rebound_texts(draw: st.DrawFn) -> str:
-    """Up to three captures on one stream, a rebind for each, and edges that may close a circle."""
+def rebound_texts(draw: st.DrawFn, fenced: bool = False) -> str:
+    """Up to three captures on one stream, a rebind for each, and edges that may close a circle.
+
+    `fenced`: every rebind waits for the replays of the round before that read what it writes.
+    """
     count = draw(st.integers(1, 3))
     lines = ["spec 1", "pipeline p {", *(f"  stream {name}" for name in STREAMS)]
     lines += ["  buffer h : i64[4] on host carried", "  buffer x : i64[4] carried"]
@@ -18,10 +21,11 @@ def rebound_texts(draw: st.DrawFn) -> str:
     work += [("rebind", number) for number in range(count)]
     work += [("host", 0)] * draw(st.integers(0, 1))
     work += [("edge", number) for number in range(draw(st.integers(0, 5)))]
+    reads = [draw(st.integers(0, count - 1)) for _ in range(count)]
     points: list[str] = []
     for kind, number in draw(st.permutations(work)):
         if kind == "capture":
-            rebind = draw(st.integers(0, count - 1))
+            rebind = reads[number]
             lines.append(f"  capture g{number} on main rows 4 {{")
             lines.append(f"    phase a{number} on main {{ updates x }}")
             lines.append(f"    join rebind{rebind} into main")
@@ -30,6 +34,8 @@ def rebound_texts(draw: st.DrawFn) -> str:
             points.append(f"g{number}")
         elif kind == "rebind":
             stream = draw(st.sampled_from(["upd", "upd", "side", "host"]))
+            readers = [one for one in range(count) if fenced and reads[one] == number]
+            lines += [f"  join prev g{one} into {stream}" for one in readers]
             lines.append(f"  phase rebind{number} on {stream} {{ writes t{number} }}")
             points.append(f"rebind{number}")
         elif kind == "host":

@@ -179,3 +179,25 @@ def test_a_damaged_model_is_one_clear_line(name: str, spec: Path, capsys) -> Non
     code, out, err = run(capsys, "--model", "model")
     assert (code, out) == (2, "") and err.startswith("plait run: model/") and err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize("mode", ["exact", "f32"])
+def test_every_graph_can_be_held_against_its_phases(mode: str, spec: Path, capsys) -> None:
+    """`--compare` runs both at every replay; captures that come late are compared as well."""
+    code, out, _ = run(
+        capsys, "--compare", "--lazily", "--mode", mode, "--prompt", "def f", "--json"
+    )
+    outcome = json.loads(out)
+    replays = sum(sum(one["replays"].values()) for one in outcome["captures"].values())
+    assert code == 0 and outcome["compared"]["replays"] == replays > 0
+    assert outcome["compared"]["first"] is None and outcome["lost"] == []
+    code, out, _ = run(capsys, "--compare", "--no-capture", "--prompt", "def f")
+    assert code == 0 and "compared          nothing: no graph was replayed\n" in out
+
+
+def test_bytes_of_graphs_stand_beside_those_of_buffers(spec: Path, capsys) -> None:
+    """By bucket and capture: what is captured first in its pool has the pool's bytes, too."""
+    code, out, _ = run(capsys, "--json", "--no-plain", "--prompt", "a", "--prompt", "b")
+    taken = json.loads(out)["graph_bytes"]
+    assert code == 0 and list(taken) == ["1", "2"]
+    assert all(taken["2"][name] > taken["1"][name] > 0 for name in ("draft", "verify", "extend"))

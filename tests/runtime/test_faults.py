@@ -245,7 +245,7 @@ def test_a_capture_that_fails_leaves_the_runner_as_it_was(compiled) -> None:
             raise Boom("no")
         z.add_(y)
 
-    with compiled(SPEC).bind(bodies(take=take)) as runner:
+    with compiled(SPEC).bind(bodies(take=take), strict=True) as runner:
         with pytest.raises(CaptureError, match="Boom"):
             runner.step()
         assert runner.step() == 0

@@ -479,7 +479,7 @@ def test_a_capture_that_cannot_be_is_named(compiled) -> None:
         " capture g on a rows 2 { phase peek on a { updates x } }\n}"
     )
     with (
-        schedule.bind({"peek": lambda x: x.sum().item()}) as runner,
+        schedule.bind({"peek": lambda x: x.sum().item()}, strict=True) as runner,
         pytest.raises(
             CaptureError, match="test.spec:4: `peek` failed while it was captured in `g`"
         ),

@@ -56,7 +56,7 @@ class Bound:
 
     def __call__(self, schedule: Schedule) -> Runner:
         opaque = {"cache": lambda: [torch.zeros(2, dtype=torch.int64)]}
-        return schedule.bind(self.bodies, opaque=opaque)
+        return schedule.bind(self.bodies, opaque=opaque, strict=True)
 
 
 def test_what_is_carried_moves_and_rounds_go_on(schedules) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
+from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
@@ -67,20 +67,14 @@ def _scored(options: argparse.Namespace) -> tuple[list[Scored], int]:
         every, whole = chosen(mutants(parse(source)), options.most)
         found = []
         for number, mutant in enumerate(every, 1):
-            _progress(f"{number} of {len(every)}: line {mutant.line}")
+            progress(f"{number} of {len(every)}: line {mutant.line}")
             found.append(scored(mutant, asked))
-        _progress("")
+        progress("")
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
     return found, whole
-
-
-def _progress(text: str) -> None:
-    """One line of a terminal, written over the last one."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _text(found: list[Scored], whole: int) -> str:

@@ -8,12 +8,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
+    from plait.runtime.devices.base import Device
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.eagle.request import Request
     from plait.runtime.models.tiny.tokenizer import Tokenizer
@@ -67,6 +69,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="run every phase eagerly, plain decoding too",
     )
+    parser.add_argument(
+        "--lazily",
+        dest="prepare",
+        action="store_false",
+        help="capture a bucket when a round first needs it, not all that are needed at the start",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="stop when a capture fails; else its phases run eagerly",
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="hold every replay against its phases run eagerly, on the same inputs, and exit 1 when they "
+        "differ; slow, and without plain decoding",
+    )
     parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_spec_arguments(parser)
@@ -82,7 +101,9 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not
     outcome, trace = _decode(options, schedule, given)
-    code = DIFFERS if outcome["identical_to_plain"] is False else FINE
+    compared = outcome.get("compared")
+    wrong = outcome["identical_to_plain"] is False or (compared and compared["differing"])
+    code = DIFFERS if wrong else FINE
     if outcome["rank"]:
         return code  # the first rank has it all, and says it
     if options.json:
@@ -101,9 +122,10 @@ def _decode(
 ) -> tuple[dict[str, Any], Trace | None]:
     import torch
 
+    from plait.runtime.comparing import Comparing
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.named import device
+    from plait.runtime.devices.named import device as named
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
@@ -116,9 +138,13 @@ def _decode(
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
     trace = Trace() if options.trace else None
+    compare = None
     try:
         faults = [fault(text, schedule) for text in options.inject]
-        made = device(options.device, trace)
+        made = named(options.device, trace)
+        if options.compare:
+            compare = Comparing(made, options.mode == "exact")
+            made = cast("Device", compare)
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
         together = Together(schedule, options.device)
@@ -129,15 +155,18 @@ def _decode(
             schedule,
             checkpoint.model(options.mode),
             lambda: together.own(requests_for(checkpoint, prompts, options.max_new_tokens)),
-            with_plain=not options.no_plain,
+            with_plain=not (options.no_plain or options.compare),
             captured=options.capture,
             device=injected(made, faults) if faults else made,
+            prepare=options.prepare and _progress,
+            strict=options.strict,
             on_tokens=printer.take if printer else lambda request, count: None,
             on_fault=_say,
             make=together.maker(requests),
         )
         if printer:
             printer.finish(found.requests)
+        progress("")
         outcome = together.gathered(report(found, schedule, checkpoint, options.mode))
     except InjectError as error:
         raise Refused(f"--inject {error}") from None
@@ -157,11 +186,17 @@ def _decode(
     if together.size > 1 and not together.rank and not options.json:
         for prompt, text in zip(prompts, outcome["text"], strict=True):
             _write(f"\n{MARK} {prompt}{text}\n")
+    if compare is not None:
+        outcome["compared"] = compare.report()
     return {**outcome, "prompts": prompts}, trace
 
 
 def _say(error: PhaseError) -> None:
-    print(f"plait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
+    print(f"\nplait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
+
+
+def _progress(bucket: str) -> None:
+    progress(f"capturing at {bucket}")
 
 
 def _writable(path: str) -> None:
@@ -223,6 +258,8 @@ class _Printer:
         self.at = 0
 
     def take(self, request: Request, count: int) -> None:
+        if not self.order:
+            progress("")
         if request not in self.order:  # requests are first heard of in the order they were given
             self.order.append(request)
         self._advance()
@@ -273,6 +310,12 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         count = len(outcome["faults"])
         what = f"{count} round{'s' * (count != 1)} failed, the requests prefilled again"
         lines.insert(3, ("faults", what))
+    for lost in outcome["lost"]:
+        sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
+        times = f"{lost['phases']} phases one by one in {lost['rounds']} rounds"
+        lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
+    if (compared := outcome.get("compared")) is not None:
+        lines.append(("compared", _compared(compared)))
     print()
     for name, value in lines:
         print(f"{name:<17} {value}")
@@ -280,6 +323,14 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         print(f"{'trace':<17} {options.trace}   (open it at ui.perfetto.dev)")
     if outcome["identical_to_plain"] is not None:
         print(f"identical to plain: {'yes' if outcome['identical_to_plain'] else 'NO'}")
+
+
+def _compared(compared: dict[str, Any]) -> str:
+    if not compared["replays"]:
+        return "nothing: no graph was replayed"
+    if not compared["differing"]:
+        return f"{compared['replays']} replays, phase by phase: no difference"
+    return f"{compared['differing']} of {compared['replays']} replays differ\n{compared['text']}"
 
 
 def _speed(outcome: dict[str, Any]) -> str:
