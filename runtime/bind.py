@@ -65,7 +65,7 @@ def bind(
     if ranks is not None:
         from plait.runtime.ranks.peers import Peers
 
-        peers = Peers(schedule, ranks, made.name)
+        peers = Peers(schedule, ranks, made.name, checker is not None)
     fallback = None if strict or peers is not None else Fallback()
     try:
         runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback, peers)

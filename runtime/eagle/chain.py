@@ -129,7 +129,7 @@ class Chain:
     # Extend
 
     def plan_extend(self, accepted: Tensor, seq_lens: Tensor, extend_meta: Plan) -> None:
-        start = seq_lens.unsqueeze(1) - _count(accepted)
+        start = seq_lens.unsqueeze(1) - count_of(accepted)
         self.planner.fill(extend_meta, start, self._along)
 
     def nextn_extend(
@@ -143,7 +143,7 @@ class Chain:
     ) -> None:
         before = rows_hidden.to(self.model.dtype)
         after = self.model.nextn(before, accepted.clamp(min=0), extend_meta, draft_kv)
-        last = (_count(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
+        last = (count_of(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
         newest = after.gather(1, last)[:, 0]  # the head runs on the last accepted row only
         hidden.copy_(newest)
         candidate[:, 0] = self.model.logits(newest).argmax(-1)
@@ -179,7 +179,7 @@ class Chain:
             cache[target] = cache[source]
 
 
-def _count(accepted: Tensor) -> Tensor:
+def count_of(accepted: Tensor) -> Tensor:
     """Accepted tokens of each request, `i64[B, 1]`."""
     return (accepted >= 0).sum(1, keepdim=True)
 

@@ -64,14 +64,15 @@ def decode(
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     on_fault: Callable[[PhaseError], None] = lambda error: None,
+    make: Callable[..., Speculative] = Speculative,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
-    `captured` is for plain decoding; whether the rounds are captured is the schedule's matter.
-    Raises what `Speculative` raises.
+    `captured` is for plain decoding; whether the rounds are captured is the schedule's matter. `make`
+    makes the speculative one. Raises what that raises.
     """
     requests = make_requests()
-    speculative = Speculative(
+    speculative = make(
         schedule,
         model,
         requests,
@@ -87,7 +88,7 @@ def decode(
     try:
         if with_plain:
             plain_requests = make_requests()
-            buckets = [dict(bucket.sizes)[speculative.dim] for bucket in schedule.buckets]
+            buckets = sorted({dict(bucket.sizes)[speculative.dim] for bucket in schedule.buckets})
             plain = Plain(
                 model, plain_requests, buckets, captured=captured, keep_logits=keep_logits
             )

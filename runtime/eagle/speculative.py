@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -31,6 +32,9 @@ from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
 
 CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 PATIENCE = 3
@@ -58,6 +62,7 @@ class Speculative:
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
         on_fault: Callable[[PhaseError], None] = lambda error: None,
+        ranks: Ranks | None = None,
     ):
         self.rows = rows_of(schedule)
         self.dim = dim_of(schedule)
@@ -83,7 +88,7 @@ class Speculative:
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
         check_room(schedule, model, self.slots, span)
-        self.chain = Chain(model, self.slots, span, self.rows)
+        self.chain = self.chain_of(model, span)
         bodies = self.chain.bodies() | {"commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
@@ -95,12 +100,20 @@ class Speculative:
             device=device,
             trace=trace,
             strict=strict,
+            ranks=ranks,
         )
         if prepare:
             progress = prepare if callable(prepare) else lambda bucket: None
-            self.runner.prepare(progress, **{self.dim: min(len(requests), self.slots)})
+            self.prepare(progress, min(len(requests), self.slots))
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
+
+    def chain_of(self, model: TinyModel, span: int) -> Chain:
+        return Chain(model, self.slots, span, self.rows)
+
+    def prepare(self, progress: Callable[[str], None], count: int) -> None:
+        """Binds the buckets that so many requests need."""
+        self.runner.prepare(progress, **{self.dim: count})
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any request is left."""
@@ -163,17 +176,22 @@ class Speculative:
 
     def _refill(self) -> None:
         """Takes out what has ended and puts in what waits. Nothing may be in flight."""
+        self._take_out()
+        while self.waiting and len(self.live) < self.slots:
+            self._put_in(self.waiting.pop())
+
+    def _take_out(self) -> None:
         for slot in reversed(range(len(self.live))):
             if self.live[slot].done:
                 last = self.live.pop()
                 if slot < len(self.live):
                     self._move(len(self.live), slot)
                     self.live[slot] = last
-        while self.waiting and len(self.live) < self.slots:
-            request = self.waiting.pop()
-            self._prefill(request, len(self.live))
-            if not request.done:
-                self.live.append(request)
+
+    def _put_in(self, request: Request) -> None:
+        self._prefill(request, len(self.live))
+        if not request.done:
+            self.live.append(request)
 
     def _prefill(self, request: Request, slot: int) -> None:
         """Puts a request into a slot, from its prompt and the tokens it has, and gives it one more."""
@@ -200,8 +218,8 @@ class Speculative:
         try:
             work()
         except PhaseError as error:
-            if self._refused or self._in_a_row == PATIENCE:
-                raise
+            if self._refused or self._in_a_row == PATIENCE or self.runner.peers is not None:
+                raise  # with other ranks it runs no more: they are ahead
             failure = error
         self.seconds += time.perf_counter() - began
         if failure is not None:

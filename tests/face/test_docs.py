@@ -128,6 +128,7 @@ PAGES = [
         for name in (
             "language",
             "embedding",
+            "exchange",
             "targets",
             "budgets",
             "order",

@@ -22,7 +22,7 @@ from plait.runtime.schedule_reader import from_json
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.spec"))
-SMALLER = {"eagle_full": {"layers": 3}, "two_batch": {"count": 2}}
+SMALLER = {"eagle_full": {"layers": 3}, "expert_parallel": {"layers": 2}, "two_batch": {"count": 2}}
 """Settings under which the largest are compiled."""
 
 

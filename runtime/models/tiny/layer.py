@@ -139,11 +139,15 @@ class Layer:
 
     def routed(self, rows: Tensor, outputs: Tensor) -> Tensor:
         """The outputs of each row's chosen experts, weighted by its router, `[B * R, hidden]`."""
-        s, a = self.shape, self.arithmetic
+        share = self.share(rows)
+        weighted = share.t().unsqueeze(-1) * outputs[: self.shape.routed_experts]
+        return self.arithmetic.grid(weighted.sum(0))
+
+    def share(self, rows: Tensor) -> Tensor:
+        """The weight of every routed expert for each row, 0 of those not chosen, `[B * R, experts]`."""
+        a = self.arithmetic
         score = torch.sigmoid(a.linear(rows, self.router))
         balanced = score + self.balance
-        least = balanced.topk(s.experts_per_token, -1).values[:, -1:]
+        least = balanced.topk(self.shape.experts_per_token, -1).values[:, -1:]
         chosen = score * (balanced >= least)
-        share = a.grid(chosen / chosen.sum(-1, keepdim=True))
-        weighted = share.t().unsqueeze(-1) * outputs[: s.routed_experts]
-        return a.grid(weighted.sum(0))
+        return a.grid(chosen / chosen.sum(-1, keepdim=True))

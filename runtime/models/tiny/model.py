@@ -65,12 +65,16 @@ class TinyModel:
 
         `hidden` is `[B, R, hidden]`, `tokens` `i64[B, R]`; updates the first B slots.
         """
+        return self.nextn_layer(self.nextn_input(hidden, tokens), plan, cache[0])
+
+    def nextn_input(self, hidden: Tensor, tokens: Tensor) -> Tensor:
+        """What the layer of NextN gets, `[..., hidden]`."""
         a = self.arithmetic
         both = [
             a.norm(hidden, self.nextn_hidden_norm),
             a.norm(self.tokens(tokens), self.nextn_token_norm),
         ]
-        return self.nextn_layer(a.linear(torch.cat(both, -1), self.nextn_project), plan, cache[0])
+        return a.linear(torch.cat(both, -1), self.nextn_project)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Hidden states `[..., hidden]` to logits `[..., vocab]`."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LARGEST_PROMPTS = 1 << 24
 """Bytes of a prompts file."""
+MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
+"""Before a prompt."""
 
 
 DESCRIPTION = (
@@ -101,6 +103,11 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not
     outcome, trace = _decode(options, schedule, given)
+    compared = outcome.get("compared")
+    wrong = outcome["identical_to_plain"] is False or (compared and compared["differing"])
+    code = DIFFERS if wrong else FINE
+    if outcome["rank"]:
+        return code  # the first rank has it all, and says it
     if options.json:
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
         print(json.dumps(outcome, indent=2, ensure_ascii=ascii_only))
@@ -109,9 +116,7 @@ def run(options: argparse.Namespace) -> int:
     if trace is not None:
         print(end="", flush=True)
         write_whole(options.trace, trace.to_json(schedule.name))
-    compared = outcome.get("compared")
-    wrong = outcome["identical_to_plain"] is False or (compared and compared["differing"])
-    return DIFFERS if wrong else FINE
+    return code
 
 
 def _decode(
@@ -126,6 +131,8 @@ def _decode(
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
+    from plait.runtime.eagle.together import Together
+    from plait.runtime.exchange.sizes import ExchangeError
     from plait.runtime.injected import InjectError, fault, injected
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
     from plait.runtime.runner import BindError
@@ -142,11 +149,14 @@ def _decode(
             made = cast("Device", compare)
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
-        printer = None if options.json else _Printer(checkpoint.tokenizer, prompts)
+        together = Together(schedule, options.device)
+        requests = requests_for(checkpoint, prompts, options.max_new_tokens)
+        live = not options.json and together.size == 1
+        printer = _Printer(checkpoint.tokenizer, prompts) if live else None
         found = decode(
             schedule,
             checkpoint.model(options.mode),
-            lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
+            lambda: together.own(requests_for(checkpoint, prompts, options.max_new_tokens)),
             with_plain=not (options.no_plain or options.compare),
             captured=options.capture,
             device=injected(made, faults) if faults else made,
@@ -154,19 +164,30 @@ def _decode(
             strict=options.strict,
             on_tokens=printer.take if printer else lambda request, count: None,
             on_fault=_say,
+            make=together.maker(requests),
         )
+        if printer:
+            printer.finish(found.requests)
+        progress("")
+        outcome = together.gathered(report(found, schedule, checkpoint, options.mode))
     except InjectError as error:
         raise Refused(f"--inject {error}") from None
-    except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
+    except (
+        RequestError,
+        CheckpointError,
+        BindError,
+        CaptureError,
+        ExchangeError,
+        PhaseError,
+    ) as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None  # of the printing that a phase of the host does
         raise Refused(str(error)) from None
     except DeviceError as error:
         raise Refused(str(error), WRONG_ENVIRONMENT) from None
-    if printer:
-        printer.finish(found.requests)
-    progress("")
-    outcome = report(found, schedule, checkpoint, options.mode)
+    if together.size > 1 and not together.rank and not options.json:
+        for prompt, text in zip(prompts, outcome["text"], strict=True):
+            _write(f"\n{MARK} {prompt}{text}\n")
     if compare is not None:
         outcome["compared"] = compare.report()
     return {**outcome, "prompts": prompts}, trace
@@ -253,7 +274,7 @@ class _Printer:
         while self.at < len(self.order):
             request = self.order[self.at]
             if not self.shown:
-                _write(f"\n\N{BLACK RIGHT-POINTING SMALL TRIANGLE} {self.prompts[self.at]}")
+                _write(f"\n{MARK} {self.prompts[self.at]}")
             text = self.tokenizer.decode(request.tokens)
             if not request.done:
                 text = text.rstrip("\N{REPLACEMENT CHARACTER}")  # bytes still to come
@@ -278,6 +299,7 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
     distinct = outcome["distinct_4gram_ratio"]
     lines = [
         ("schedule", f"{outcome['schedule']} ({outcome['source']}), mode {outcome['mode']}"),
+        *([("ranks", f"{outcome['ranks']}, {outcome['exchange']}")] if outcome["exchange"] else []),
         ("capture", outcome["capture"] if outcome["widths"] else "none: all phases eager"),
         ("rounds", f"{outcome['rounds']}, {outcome['waits']} waits each"),
         ("buckets", buckets or "-"),

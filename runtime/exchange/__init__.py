@@ -1,0 +1,1 @@
+"""Rows to the ranks of their experts and back, behind one interface."""
