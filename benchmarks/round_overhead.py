@@ -60,7 +60,7 @@ class _Hand:
     """The loop that someone would write: the same jobs, one after the other."""
 
     def __init__(self, runner: Any):
-        round, _ = runner._bound[0]
+        round, *_ = runner._bound[0]
         cells = zip(round.__code__.co_freevars, round.__closure__, strict=True)
         held = {name: cell.cell_contents for name, cell in cells}
         jobs = {turns[0].name: turns for name, turns in held.items() if name[0] in "pl"}
