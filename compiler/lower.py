@@ -455,6 +455,7 @@ class _Route:
             regions=tuple(regions),
             rows=tuple(rows),
             route=tuple((name, plain(value)) for name, value in round.route.items()),
+            disjoint=tuple((self.buffers[b], one, two) for (b, one), (_, two) in round.disjoint),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,27 +27,45 @@ def bind(
     trace: Trace | None = None,
     arena: bool = True,
     ranks: Ranks | None = None,
+    checked: bool | None = None,
 ) -> Runner:
     """A Runner of the schedule on a device, by its name or as it is made.
 
     With `trace`, everything that runs on a device by name is noted in it. Without `arena` every buffer
     has memory of its own. With `ranks`, all of them bind this schedule, and agree in each round.
+    `checked`: what phases declare is held against what they do, without an arena; None: if PLAIT_CHECK=1
+    asks for it.
 
     Raises BindError when bodies or buffers do not fit or ranks have other schedules, DeviceError for a
     device that is not here, and RankError when a rank does not come.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    if ranks is None:
-        return Runner(load_program(schedule), bodies, opaque, made, arena)
-    from plait.runtime.ranks.peers import Peers
+    checked = asked_for() if checked is None else checked
+    peers = None
+    if ranks is not None:
+        from plait.runtime.ranks.peers import Peers
 
-    peers = Peers(schedule, ranks, made.name)
+        peers = Peers(schedule, ranks, made.name, checked)
     try:
-        return Runner(load_program(schedule), bodies, opaque, made, arena, peers)
+        if not checked:
+            return Runner(load_program(schedule), bodies, opaque, made, arena, peers)
+        from plait.runtime.checked.checker import Checker
+
+        checker = Checker(schedule, made)
+        program = load_program(schedule)
+        runner = Runner(program, bodies, opaque, checker.device(), arena=False, peers=peers)
+        checker.knows(runner.copies())
+        return runner
     except BaseException as error:
-        peers.failed(error)
-        peers.close()
+        if peers is not None:
+            peers.failed(error)
+            peers.close()
         raise
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for checked mode."""
+    return os.environ.get("PLAIT_CHECK", "").lower() in ("1", "true", "yes", "on")
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

@@ -34,6 +34,7 @@ CARRIED = tuple(
         "devices/host",
         "devices/cpu",
         "buckets",
+        "faults",
         "runner",
     )
 )
@@ -48,6 +49,7 @@ def program_text(schedule: Schedule) -> str:
         settings=json.dumps(dict(schedule.settings)),
         largest=list(schedule.largest()),
         external=schedule.external_events(),
+        kept=_kept(schedule),
         buckets=[_Bucket(schedule, bucket) for bucket in schedule.buckets],
     )
 
@@ -76,6 +78,19 @@ def _environment() -> Any:
     environment.filters["literal"] = ascii
     environment.globals["numbered"] = _numbered
     return environment
+
+
+def _kept(schedule: Schedule) -> dict[str, list[str]]:
+    """Of every phase, by name, the buffers it writes that a later round may read."""
+    kept: dict[str, list[str]] = {}
+    for phase in schedule.phases:
+        names = kept.setdefault(phase.name, [])
+        for argument in phase.arguments:
+            buffer = schedule.buffers[argument.buffer]
+            lasts = argument.kind != "reads" and (buffer.carried or buffer.copies > 1)
+            if lasts and buffer.name not in names:
+                names.append(buffer.name)
+    return kept
 
 
 def _is_own(module: str) -> bool:
@@ -198,15 +213,35 @@ class _Bucket:
     def skipped(self, phase: int) -> bool:
         return "skip_idle" in self.schedule.phases[phase].attributes
 
+    def issued(self, idle: bool) -> list[Instruction]:
+        """The program, less what an idle rank leaves out."""
+        graphs = self.graphs()
+        return [
+            one
+            for one in self.program
+            if not idle
+            or not (
+                (one.op in PHASE_OPS and self.skipped(one.of))
+                or (one.op in ("load", "replay") and not graphs[one.of].runs_idle)
+            )
+        ]
+
+    def parts(self, idle: bool = False) -> str:
+        """Everything that a round runs, in issue order: phases and graphs."""
+        graphs = self.graphs()
+        run = []
+        for one in self.issued(idle):
+            if one.op == "replay":
+                run.append(f"{graphs[one.of].letter(idle)}{one.of}")
+            elif one.op in PHASE_OPS:
+                run.append(f"p{one.of}")
+        return ", ".join(dict.fromkeys(run))
+
     def steps(self, idle: bool = False) -> Iterator[tuple[str, str]]:
         """Every instruction as a line of Python, and what to say beside it."""
         schedule = self.schedule
         graphs = self.graphs()
-        for one in self.program:
-            if idle and one.op in PHASE_OPS and self.skipped(one.of):
-                continue
-            if idle and one.op in ("load", "replay") and not graphs[one.of].runs_idle:
-                continue
+        for one in self.issued(idle):
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked

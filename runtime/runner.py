@@ -6,6 +6,7 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,11 @@ from typing import Any
 import torch
 
 from plait.runtime.buckets import shown_sizes, smallest_bucket
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.faults import tell
+
+REMEMBERED = 1024
+"""Rounds of which it is known, when one has failed, what of them ran."""
 
 
 class BindError(Exception):
@@ -31,7 +37,8 @@ class Runner:
     """One schedule on one device. Not for several host threads at once.
 
     `step` issues a round and returns while it may still run; `drain` waits for everything issued.
-    A bucket's graphs are captured the first time it is used, or by `prepare`.
+    After an error of either nothing runs any more, and the next round may. A bucket's graphs are captured
+    the first time it is used, or by `prepare`.
 
     `program` is the namespace of a program text. `bodies` maps phase names to callables, which get
     their buffers as keyword arguments, by the names in the spec: tensors to read, or to change in
@@ -81,9 +88,12 @@ class Runner:
         ]
         self._events = [device.events(*event) for event in program["EVENTS"]]
         self._bound: dict[int, tuple[Any, ...]] = {}
-        """Of each bucket the round, its graphs by capture, and last the round of a rank that is idle."""
+        """Of each bucket the round, its graphs by capture and all that it runs, and those of an idle rank."""
+        self._begun: deque[tuple[int, int, bool]] = deque(maxlen=REMEMBERED)
+        """The newest rounds, with their buckets, and whether this rank was idle."""
         self._used = [0] * len(self._sizes)
         self._failure: BaseException | None = None
+        """Why nothing runs any more."""
         self._at_it = False
         """Whether a call has begun and not come to its end, as when an interrupt strikes in it."""
 
@@ -91,8 +101,8 @@ class Runner:
         """Issues one round at the smallest bucket that holds these sizes; returns its number.
 
         Every dim of the spec is given, and every run-time param and guard: `step(bs=3, ready=True)`.
-        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, and
-        RuntimeError once the runner is closed or interrupted.
+        Raises ValueError when no bucket holds them, the PhaseError of a phase that has failed, in this
+        round or one in flight, and RuntimeError once the runner is closed or interrupted.
         """
         return self._issue(live, False)
 
@@ -118,12 +128,13 @@ class Runner:
                 self.peers.issue(number, self.rounds, idle)
             for stream in self._streams:
                 stream.begin(self.rounds)
-            self._bound[number][-1 if idle else 0](self.rounds)
+            self._begun.append((self.rounds, number, idle))
+            self._bound[number][3 if idle else 0](self.rounds)
             self._streams[0].leave()
             if self.peers is not None:
                 self.peers.issued()
         except Exception as error:
-            self._failed(error)
+            self._recover(error)
             raise
         self._used[number] += 1
         self.rounds += 1
@@ -154,20 +165,39 @@ class Runner:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Around what cannot be done half: an error or an interrupt ends the runner."""
+        """Around what cannot be done half: an interrupt ends the runner."""
         self._check()
         self._at_it = True
         try:
             yield
         except Exception as error:
-            self._failed(error)
+            self._recover(error)
             raise
         self._at_it = False
 
-    def _failed(self, error: Exception) -> None:
-        self._failure = error
+    def _recover(self, error: Exception) -> None:
+        """After an error: nothing runs any more, the error says what had run, and the next round may.
+
+        Not where there are other ranks: this one is behind them, so it tells them and runs no more.
+        """
         if self.peers is not None:
+            self._failure = error
             self.peers.failed(error)
+        try:
+            others = [one for one in self.device.recover() if one is not error]
+        except Exception as lost:
+            self._failure = lost
+            return
+        begun = {
+            round: self._bound[bucket][4 if idle else 2]
+            for round, bucket, idle in self._begun
+            if bucket in self._bound
+        }
+        if isinstance(error, PhaseError) and error.phase:
+            tell(error, others, begun, self._tables["KEPT"])
+        if self.rounds in begun:
+            self.rounds += 1  # its number is used up, as what it wrote is
+        self._at_it = False
 
     def _check(self) -> None:
         """Raises what has gone wrong before."""
@@ -205,6 +235,10 @@ class Runner:
                 f"rounds_back = {rounds_back}: {have}, of rounds 0 to {len(copies) - 1} back"
             )
         return copies[(max(self.rounds - 1, 0) - rounds_back) % len(copies)]
+
+    def copies(self) -> dict[str, list[Any]]:
+        """Of every buffer, its copies at their largest; none where it is made for each bucket anew."""
+        return {name: list(self._buffers[number]) for name, number in self._names.items()}
 
     @property
     def sizes(self) -> list[dict[str, int]]:

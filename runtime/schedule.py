@@ -244,6 +244,8 @@ class Bucket(Record):
     """Of every capture; 0 where it has no part in this one."""
     route: tuple[tuple[str, Setting], ...] = ()
     """Of every run-time param and every guard that is asked, the value that leads here."""
+    disjoint: tuple[tuple[int, Region, Region], ...] = ()
+    """Buffers with two parts of each, which the author of the spec vouches never meet."""
 
     @property
     def name(self) -> str:
@@ -290,11 +292,14 @@ class Schedule(Record):
         device: str | Device = "cpu",
         arena: bool = True,
         ranks: Ranks | None = None,
+        checked: bool | None = None,
     ) -> Runner:
         """The schedule on a device, each phase with its callable. See `plait.runtime.bind`."""
         from plait.runtime.bind import bind
 
-        return bind(self, bodies, opaque=opaque, device=device, arena=arena, ranks=ranks)
+        return bind(
+            self, bodies, opaque=opaque, device=device, arena=arena, ranks=ranks, checked=checked
+        )
 
     def place_of(self, place: Place | None) -> str:
         """`file:line` of a place, for messages."""

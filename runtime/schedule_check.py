@@ -226,6 +226,11 @@ class Check:
             for buffer, shape in zip(schedule.buffers, bucket.shapes, strict=True):
                 if shape is None and not buffer.opaque:
                     self.fail(f"{where}.shapes", f"{buffer.name} is {buffer.dtype}")
+            for buffer, *parts in bucket.disjoint:
+                self.number(f"{where}.disjoint", buffer, "buffers")
+                if not all(_fits(part, bucket.shapes[buffer]) for part in parts):
+                    problem = f"a part of {schedule.buffers[buffer].name} lies outside of it"
+                    self.fail(f"{where}.disjoint", problem)
             self.parts(where, bucket)
         self.axes()
 

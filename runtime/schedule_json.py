@@ -77,6 +77,7 @@ def to_json(schedule: Schedule) -> str:
                 "shapes": [None if s is None else list(s) for s in b.shapes],
                 "regions": [[_region(r) for r in regions] for regions in b.regions],
                 "rows": list(b.rows),
+                "disjoint": [[n, _region(one), _region(two)] for n, one, two in b.disjoint],
             }
             for b in schedule.buckets
         ],

@@ -338,8 +338,8 @@ def _read_instruction(at: _At, ops: frozenset[str] = OPS) -> Instruction:
 
 
 def _read_bucket(at: _At) -> Bucket:
-    sizes, route, program, shapes, regions, rows = at.fields(
-        "sizes", "route", "program", "shapes", "regions", "rows"
+    sizes, route, program, shapes, regions, rows, disjoint = at.fields(
+        "sizes", "route", "program", "shapes", "regions", "rows", "disjoint"
     )
     return Bucket(
         sizes.each(_read_size),
@@ -348,7 +348,13 @@ def _read_bucket(at: _At) -> Bucket:
         regions.each(lambda one: one.each(_read_region)),
         rows.each(_At.count),
         route.each(_read_setting),
+        disjoint.each(_read_pair),
     )
+
+
+def _read_pair(at: _At) -> tuple[int, Region, Region]:
+    buffer, one, other = at.items(3)
+    return buffer.count(), _read_region(one), _read_region(other)
 
 
 def _read_size(at: _At) -> tuple[str, int]:

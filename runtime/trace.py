@@ -159,6 +159,7 @@ class _Timed:
             start = time.perf_counter_ns()
             try:
                 done()
+                done.ran = self.round
             finally:
                 end = time.perf_counter_ns()
                 done.took = (end - start) / 1e9

@@ -17,7 +17,10 @@ class DeviceError(Exception):
 
 
 Job = Callable[[], object]
-"""A callable with its attributes `name` and `place` set, so that a failure can say what failed."""
+"""A callable with its attributes `name` and `place` set, so that a failure can say what failed.
+
+Whoever runs it raises PhaseError as `job.explained` makes it, or else sets its `ran` to the round.
+"""
 
 
 Op = Literal["run", "task", "record", "wait", "external"]
@@ -44,9 +47,13 @@ class Graph(Protocol):
     kernels: int
     replays: int
     """How often it has run."""
+    ran: int
+    """The newest round in which it came to its end."""
 
 
 class Stream(Protocol):
+    """After a failure it does nothing that it is given, nor does one that waits for it, until `recover`."""
+
     def begin(self, round: int) -> None:
         """Everything given from here on belongs to that round."""
 
@@ -70,7 +77,8 @@ class Stream(Protocol):
 class Host(Protocol):
     """The host as a stream: what it is given is done at once, and to wait is to be held up."""
 
-    def begin(self, round: int) -> None: ...
+    def begin(self, round: int) -> None:
+        """Raises what has gone wrong on any stream so far."""
 
     def run(self, job: Any) -> None: ...
 
@@ -143,5 +151,12 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Waits for every stream. Raises what went wrong on any of them."""
+
+    def recover(self) -> list[BaseException]:
+        """Waits until nothing runs and forgets what went wrong, which it returns; each error once.
+
+        Streams take work again, and events count as never recorded. Raises where that cannot be.
+        """
+        ...
 
     def close(self) -> None: ...

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from plait.runtime.devices.abilities import Abilities
-from plait.runtime.devices.events import Event
+from plait.runtime.devices.events import Event, Gate
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import Job, job
@@ -55,6 +55,7 @@ class Cpu:
         self._pace = Pace()
         self.streams = self._pace.streams
         self._host = host(self._pace)
+        self._events: list[Event] = []
         weakref.finalize(self, self._pace.end)  # threads do not outlive a device that nobody closes
 
     def host(self) -> Host:
@@ -66,7 +67,9 @@ class Cpu:
         return made
 
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
-        return [Event(name) for _ in range(count)]
+        made = [Event(name) for _ in range(count)]
+        self._events += made
+        return made
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
@@ -121,6 +124,20 @@ class Cpu:
         for gate in [stream.gate() for stream in self.streams]:
             if gate is not None:
                 self._host.pass_gate(gate)
+
+    def recover(self) -> list[BaseException]:
+        gates = [Gate(stream) for stream in self.streams]
+        for gate in gates:
+            gate.stream.give(gate)
+        for gate in gates:
+            self._host.reach(gate)
+        found = {id(gate.error): gate.error for gate in gates if gate.error is not None}
+        for stream in self.streams:
+            stream.error = None
+        for event in self._events:
+            event.gate = None
+        self._pace.failure = None
+        return list(found.values())
 
     def close(self) -> None:
         self._pace.close()

@@ -33,13 +33,11 @@ class Gate:
         return self.opened
 
     def block(self) -> None:
-        """Holds up this thread until it opens. Raises what had gone wrong by then."""
+        """Holds up this thread until it opens."""
         lock = threading.Lock()
         lock.acquire()
         if not self.add(lock):  # if it opened in between, there is nobody left to release the lock
             lock.acquire()
-        if self.error is not None:
-            raise self.error
 
 
 class Event:

@@ -38,6 +38,10 @@ class Graph:
         """For the stream that replays it."""
         self._launch = launch
 
+    @property
+    def ran(self) -> int:
+        return self.job.ran
+
     def replay(self) -> None:
         self.replays += 1
         self._launch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -24,6 +24,8 @@ class Host:
         self.pace = pace
 
     def begin(self, round: int) -> None:
+        if self.pace.failure is not None:
+            _raise(self.pace.failure)
         self.round = round
 
     def run(self, job: Job) -> None:
@@ -32,6 +34,7 @@ class Host:
         start = perf_counter()
         try:
             job()
+            job.ran = self.round
         except Exception as error:
             raise explained(error, job, self.name, self.round) from error
         job.took = perf_counter() - start
@@ -44,7 +47,13 @@ class Host:
             self.pass_gate(event.gate)
 
     def pass_gate(self, gate: Gate) -> None:
-        """Waits, doing meanwhile what is missing. Raises what had gone wrong by then."""
+        """As `reach`. Raises what had gone wrong by then."""
+        self.reach(gate)
+        if gate.error is not None:
+            _raise(gate.error)
+
+    def reach(self, gate: Gate) -> None:
+        """Waits, doing meanwhile what is missing."""
         self.pace.back()
         if not gate.opened:
             self._help(gate)
@@ -52,10 +61,6 @@ class Host:
             self.pace.wake_all()
             gate.block()
         self.pace.leave()
-        if gate.error is not None:
-            if isinstance(gate.error.__cause__, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise gate.error
 
     def leave(self) -> None:
         """The host has issued a round and may be gone for long."""
@@ -82,6 +87,12 @@ class Host:
         stream.left()
         if not (gate.opened and self.pace.soon):
             self.pace.wake_all()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        raise KeyboardInterrupt from None
+    raise error
 
 
 def _put_back(threads: int, gradients: bool) -> None:

@@ -32,6 +32,8 @@ class Pace:
     def __init__(self) -> None:
         self.soon = False
         self.streams: list[Stream] = []
+        self.failure: BaseException | None = None
+        """What went wrong last on any stream, until it is recovered from."""
         self._left = 0.0
         self._doubt = 0
         self._issued = 0

@@ -30,9 +30,10 @@ class Stream:
     stream's jobs at a time. And a stream that could go on is woken when whoever opened its gate turns
     to work that takes longer than waking it.
 
-    After a failure a stream does nothing more, but still opens its gates, with the failure in them:
-    whoever waits for it fails too instead of hanging. If an interrupt strikes a host that helps, the turn
-    may stay taken: that stream then stops for good, and so does the runner, which waits for it no more.
+    After a failure a stream does nothing that it is given, but still opens its gates, with the failure in
+    them: whoever waits for it fails too instead of hanging, until `Cpu.recover`. If an interrupt strikes a
+    host that helps, the turn may stay taken: that stream then stops for good, and so does the runner,
+    which waits for it no more.
     """
 
     def __init__(self, name: str, pace: Pace | None = None):
@@ -106,6 +107,8 @@ class Stream:
         if (gate := self.gate()) is not None:
             self.wake()
             gate.block()
+            if gate.error is not None:
+                raise gate.error
 
     def wake(self) -> bool:
         """Sees to it that what could be done is being done; whether the thread had to be woken."""
@@ -192,8 +195,9 @@ class Stream:
         start = perf_counter()
         try:
             job()
+            job.ran = self.round
         except BaseException as error:
-            self.error = explained(error, job, self.name, self.round)
+            self.error = self.pace.failure = explained(error, job, self.name, self.round)
         job.took = perf_counter() - start
 
     def _through(self, wait: Wait, ready: list[Stream]) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from plait.runtime.devices.base import Device
+from plait.runtime.devices.job import PhaseError
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
@@ -55,11 +57,12 @@ def decode(
     *,
     with_plain: bool = True,
     captured: bool = True,
-    device: str = "cpu",
+    device: str | Device = "cpu",
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     make: Callable[..., Speculative] = Speculative,
+    on_fault: Callable[[PhaseError], None] = lambda error: None,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
@@ -75,6 +78,7 @@ def decode(
         trace=trace,
         keep_logits=keep_logits,
         on_tokens=on_tokens,
+        on_fault=on_fault,
     )
     plain_requests, plain = None, None
     try:
@@ -134,6 +138,7 @@ def report(
         "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,
         "captures": captures,
+        "faults": spec.faults,
         "waits": schedule.waits(schedule.buckets[0]),
         "rows_padded": padded,
         "buffer_bytes": spec.runner.memory(),

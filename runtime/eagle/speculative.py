@@ -2,6 +2,9 @@
 
 Every request advances by what its own round accepted. When one ends, the last one moves into its slot
 or a waiting one is prefilled there, so rows stay dense and the smallest bucket that holds them runs.
+
+A round that fails takes no request with it: what they hold on the device is thrown away, and each is
+prefilled again from its prompt and the tokens it has.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import torch
 from torch import Tensor
 
 from plait.runtime.bind import bind
+from plait.runtime.devices.base import Device
+from plait.runtime.devices.job import PhaseError
 from plait.runtime.eagle.chain import (
     NOT_ACCEPTED,
     Chain,
@@ -32,12 +37,15 @@ if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
 CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
+PATIENCE = 3
+"""Failures without a whole round between them that are mended; the next one is raised."""
 
 
 class Speculative:
-    """Raises RequestError, BindError, DeviceError when made; PhaseError from `advance`.
+    """Raises RequestError, BindError, DeviceError when made; from `advance` a PhaseError it cannot mend.
 
-    `on_tokens(request, count)` is called when a request has new tokens, `count` of them.
+    `on_tokens(request, count)` is called when a request has new tokens, `count` of them, and
+    `on_fault(error)` when a round has failed and its requests are prefilled again.
     """
 
     def __init__(
@@ -46,11 +54,12 @@ class Speculative:
         model: TinyModel,
         requests: list[Request],
         *,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
         ranks: Ranks | None = None,
+        on_fault: Callable[[PhaseError], None] = lambda error: None,
     ):
         self.rows = rows_of(schedule)
         self.dim = dim_of(schedule)
@@ -64,8 +73,14 @@ class Speculative:
         """How many rounds of a request committed so many tokens."""
         self.live_rows: Counter[int] = Counter()
         """Requests that were live in the rounds of each bucket, by its number."""
+        self.faults: list[str] = []
+        """What failed in each round that did."""
         self.on_tokens = on_tokens
+        self.on_fault = on_fault
         self.keep_logits = keep_logits
+        self._in_a_row = 0
+        self._refused = False
+        """Whether whoever takes the tokens failed, which no other round would mend."""
         self._in_flight: list[Request] = []
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
@@ -84,10 +99,8 @@ class Speculative:
             ranks=ranks,
         )
         self.prepare(min(len(requests), self.slots))
-        for buffer in schedule.buffers:
-            if buffer.name == "out_tokens":
-                for copy in range(buffer.copies):
-                    self._discard(copy)
+        self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
+        self._discard_all()
 
     def chain_of(self, model: TinyModel, span: int) -> Chain:
         return Chain(model, self.slots, span, self.rows)
@@ -100,18 +113,14 @@ class Speculative:
         """Runs up to so many rounds and waits for them; whether any request is left."""
         with torch.no_grad():
             self._refill()
-            began = time.perf_counter()
             for _ in range(rounds):
                 if not self.live:
                     break
-                self._round()
-                if any(request.done for request in self._in_flight):
-                    self._settle()
-                    self.seconds += time.perf_counter() - began
+                self._do(self._round)
+                if any(request.done for request in self.live):
+                    self._do(self._settle)
                     self._refill()
-                    began = time.perf_counter()
-            self._settle()
-            self.seconds += time.perf_counter() - began
+            self._do(self._settle)
             self._refill()
         return bool(self.live)
 
@@ -120,8 +129,8 @@ class Speculative:
 
     def _round(self) -> None:
         sizes = {self.dim: len(self.live)}
-        self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self.runner.step(**sizes)
+        self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self._in_flight = list(self.live)
 
     def _commit(self, out_tokens: Tensor) -> None:
@@ -139,7 +148,9 @@ class Speculative:
             count = request.take(tokens)
             if logits is not None:
                 request.logits += list(logits[slot, :count])
-            self.on_tokens(request, count)
+            self._tell(request, count)
+        if self._in_flight:
+            self._in_a_row = 0
         self._in_flight = []
 
     def _settle(self) -> None:
@@ -148,6 +159,10 @@ class Speculative:
         if self._in_flight:
             self._take(self.runner.buffer("out_tokens"), self.runner.rounds - 1)
             self._discard(0)
+
+    def _discard_all(self) -> None:
+        for copy in range(self._copies):
+            self._discard(copy)
 
     def _discard(self, rounds_back: int) -> None:
         """Marks published tokens as taken, so that the next round's commit finds none."""
@@ -168,15 +183,54 @@ class Speculative:
                     self.live[slot] = last
 
     def _put_in(self, request: Request) -> None:
-        token, logits, carried = self.chain.prefill(request.prompt, len(self.live))
+        self._prefill(request, len(self.live))
+        if not request.done:
+            self.live.append(request)
+
+    def _prefill(self, request: Request, slot: int) -> None:
+        """Puts a request into a slot, from its prompt and the tokens it has, and gives it one more."""
+        known = [*request.prompt, *request.tokens]
+        token, logits, carried = self.chain.prefill(known, slot)
         for name in CARRIED:
-            self.runner.buffer(name)[len(self.live)] = carried[name]
+            self.runner.buffer(name)[slot] = carried[name]
         count = request.take([token])
         if self.keep_logits:
             request.logits += [logits] * count
-        self.on_tokens(request, count)
-        if not request.done:
-            self.live.append(request)
+        self._tell(request, count)
+
+    def _tell(self, request: Request, count: int) -> None:
+        try:
+            self.on_tokens(request, count)
+        except Exception:
+            self._refused = True
+            raise
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """A part of a round; when one has failed, what was live in it is restored."""
+        began = time.perf_counter()
+        failure = None
+        try:
+            work()
+        except PhaseError as error:
+            if self._refused or self._in_a_row == PATIENCE or self.runner.peers is not None:
+                raise  # with other ranks it runs no more: they are ahead
+            failure = error
+        self.seconds += time.perf_counter() - began
+        if failure is not None:
+            self._restore(failure)
+
+    def _restore(self, error: PhaseError) -> None:
+        """Prefills again what was live in a round that failed. Nothing is in flight."""
+        self._in_a_row += 1
+        self.faults.append(str(error))
+        self.on_fault(error)
+        self._in_flight = []
+        self._logits.clear()
+        self._accepting = self.runner.rounds
+        self._discard_all()
+        for slot, request in enumerate(self.live):
+            if not request.done:
+                self._prefill(request, slot)
 
     def _move(self, source: int, target: int) -> None:
         self.chain.move(source, target)

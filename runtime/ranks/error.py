@@ -12,6 +12,7 @@ class RankError(PhaseError):
         self, message: str, log: tuple[str, ...] = (), late: tuple[int, ...] = (), why: str = ""
     ):
         super().__init__(message)
+        self.missed = {}
         self.log = log
         """What this rank came to last on each communicator, in order."""
         self.late = late

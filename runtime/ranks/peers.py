@@ -21,7 +21,7 @@ from plait.runtime.ranks.board import Board
 from plait.runtime.ranks.error import RankError
 from plait.runtime.ranks.group import ACCELERATORS, Member, Ranks, device_of, limit, ranks_of
 from plait.runtime.ranks.lane import Exchange, Lane
-from plait.runtime.ranks.same_schedule import checked, difference, digests, ranks_said
+from plait.runtime.ranks.same_schedule import difference, digests, ranks_said
 from plait.runtime.ranks.votes import OutOfStep, Vote, votes_of
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Schedule
@@ -40,11 +40,13 @@ WORLD = -1
 class Peers:
     """Made by all ranks of `ranks`, as a part of binding one schedule. Raises BindError, RankError."""
 
-    def __init__(self, schedule: Schedule, ranks: Ranks, device: str = "cpu"):
+    def __init__(
+        self, schedule: Schedule, ranks: Ranks, device: str = "cpu", checked: bool = False
+    ):
         self.schedule = schedule
         self.seconds = ranks.seconds
         self.rank = dist.get_rank(ranks.world.host)
-        self.checked = checked()
+        self.checked = checked
         self._members = {WORLD: ranks.world} | _members(schedule, ranks)
         votes = votes_of(schedule)
         dims = dict(schedule.widest.sizes)
@@ -61,7 +63,7 @@ class Peers:
         for member in self._members.values():
             limit(member.host, ranks.seconds)
             limit(member.device, ranks.seconds)
-        self._digests = digests(schedule)
+        self._digests = digests(schedule, checked)
         name = f"plait/{next(ranks.binds)}"
         beat = min(ranks.seconds / BEATS, SLOWEST)
         self._board = Board(ranks.store, name, self.rank, beat, self._said)
@@ -147,6 +149,20 @@ class Peers:
                     continue
                 run = partial(self._watched, graph.job, lanes, ("capture", number))
                 graph.job = job(graph.job.name, graph.job.place, run)
+
+    def settle(self, what: str, *numbers: int) -> list[int]:
+        """The largest on any rank, of each, between rounds. Raises RankError, which says `what`."""
+        return self._meet(
+            WORLD, Exchange(("settle", what), None, what, self._source), list(numbers)
+        )
+
+    def between(self, what: str, group: str, call: Callable[[], Any]) -> Any:
+        """A call between rounds that meets the other ranks of a group on its device. As `settle`."""
+        names = [one.name for one in self.schedule.groups]
+        lane = self._lanes.get((names.index(group), False))
+        if lane is None:
+            return call()
+        return self._watch(call, [lane], Exchange(("between", what), None, what, self._source))
 
     def failed(self, error: BaseException) -> None:
         """Tells the others, who wait for this rank in vain."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,12 +13,7 @@ PARTS = ("source", "settings", "target", "environment", "compiler", "checked")
 """What a schedule is made of, each compared by itself where schedules differ."""
 
 
-def checked() -> bool:
-    """Whether values are compared that ranks give alike by construction."""
-    return os.environ.get("PLAIT_CHECK", "") not in ("", "0")
-
-
-def digests(schedule: Schedule) -> dict[str, str]:
+def digests(schedule: Schedule, checked: bool) -> dict[str, str]:
     """SHA-256 of a schedule as a whole, and what tells which of its parts differs."""
     head = {
         "source": (schedule.source.name, schedule.source.sha256),
@@ -31,7 +25,7 @@ def digests(schedule: Schedule) -> dict[str, str]:
     return {
         "schedule": whole,
         "compiler": schedule.compiler,
-        "checked": str(checked()),
+        "checked": str(checked),
         **digests_of(head),
     }
 

@@ -134,7 +134,7 @@ def test_a_device_that_is_not_there_is_one_line(compiled) -> None:
 
 
 def test_a_failing_phase_is_named_with_its_line_and_round(compiled) -> None:
-    """Streams that wait for it fail too instead of hanging, and the runner says the same ever after."""
+    """Streams that wait for it fail too instead of hanging."""
     rounds = []
 
     def failing(x, y, m):
@@ -149,8 +149,6 @@ def test_a_failing_phase_is_named_with_its_line_and_round(compiled) -> None:
                 runner.step(n=1)
         assert str(caught.value) == "test.spec:11: `look` failed on b in round 2: ValueError: boom"
         assert isinstance(caught.value.__cause__, ValueError)
-        with pytest.raises(PhaseError):
-            runner.step(n=1)
     assert threading.active_count() < 20
 
 
@@ -311,7 +309,7 @@ def test_a_result_handed_over_by_a_body_comes_without_another_call(compiled) -> 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("where", ["make", "look", "tell"])
 def test_an_interrupt_ends_the_runner(error, where: str, compiled) -> None:
-    """It comes out once, on whatever stream it struck; no half-issued round is run again."""
+    """It comes out once, on whatever stream it struck; a phase's own `SystemExit` is an error like others."""
     schedule = compiled(
         TWO.replace(
             "  join take into host\n", "  join take into host\n  phase tell on host { reads x }\n"
@@ -331,11 +329,13 @@ def test_an_interrupt_ends_the_runner(error, where: str, compiled) -> None:
         with pytest.raises(host_sees):
             for _ in range(10):
                 runner.step(n=1)
-        after = "interrupted in round 2" if host_sees is error else "SystemExit"
         for call in (lambda: runner.step(n=1), runner.drain, runner.prepare):
-            with pytest.raises(RuntimeError, match=after):
+            if host_sees is error:
+                with pytest.raises(RuntimeError, match="interrupted in round 2"):
+                    call()
+            else:
                 call()
-    assert len(calls) == 3
+    assert len(calls) == (3 if host_sees is error else 4)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -70,6 +70,12 @@ FAULTS = [
     ("buckets.0.shapes.0", None, "buckets[0].shapes: seq_lens is i64"),
     ("buckets.0.regions.0.1", [None, 5], "draft_tokens of first lies outside its buffer"),
     ("buckets.0.rows.0", 0, "buckets[0].rows: has no rows for draft"),
+    ("buckets.0.disjoint", [[99, None, None]], "disjoint: is 99, but there are 14 buffers"),
+    (
+        "buckets.0.disjoint",
+        [[0, None, [[0, 9]]]],
+        "buckets[0].disjoint: a part of seq_lens lies outside of it",
+    ),
     ("buckets", [], "buckets: should have at least one entry"),
     ("arena", -1, "arena: should be a whole number from 0"),
     ("arena", 1 << 40, "arena: is larger than all that lies in it"),

@@ -14,6 +14,7 @@ from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
+    from plait.runtime.devices.job import PhaseError
     from plait.runtime.eagle.request import Request
     from plait.runtime.models.tiny.tokenizer import Tokenizer
     from plait.runtime.schedule import Schedule
@@ -51,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
+    parser.add_argument(
+        "--inject",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="have it fail on purpose: raise:PHASE@ROUND, slow:PHASE@ROUND:SECONDS, "
+        "kill:PHASE@ROUND, capture:NAME, memory:NAME; may be given several times",
+    )
     parser.add_argument("--no-plain", action="store_true", help="do not decode plainly beside it")
     parser.add_argument(
         "--no-capture",
@@ -94,11 +103,13 @@ def _decode(
 
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
+    from plait.runtime.devices.named import device
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
     from plait.runtime.eagle.together import Together
     from plait.runtime.exchange.sizes import ExchangeError
+    from plait.runtime.injected import InjectError, fault, injected
     from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
     from plait.runtime.runner import BindError
     from plait.runtime.trace import Trace
@@ -106,6 +117,8 @@ def _decode(
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
     trace = Trace() if options.trace else None
     try:
+        faults = [fault(text, schedule) for text in options.inject]
+        made = device(options.device, trace)
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
         together = Together(schedule, options.device)
@@ -118,14 +131,16 @@ def _decode(
             lambda: together.own(requests_for(checkpoint, prompts, options.max_new_tokens)),
             with_plain=not options.no_plain,
             captured=options.capture,
-            device=options.device,
-            trace=trace,
+            device=injected(made, faults) if faults else made,
             on_tokens=printer.take if printer else lambda request, count: None,
+            on_fault=_say,
             make=together.maker(requests),
         )
         if printer:
             printer.finish(found.requests)
         outcome = together.gathered(report(found, schedule, checkpoint, options.mode))
+    except InjectError as error:
+        raise Refused(f"--inject {error}") from None
     except (
         RequestError,
         CheckpointError,
@@ -143,6 +158,10 @@ def _decode(
         for prompt, text in zip(prompts, outcome["text"], strict=True):
             _write(f"\n{MARK} {prompt}{text}\n")
     return {**outcome, "prompts": prompts}, trace
+
+
+def _say(error: PhaseError) -> None:
+    print(f"plait run: {error}; its requests are prefilled again", file=sys.stderr, flush=True)
 
 
 def _writable(path: str) -> None:
@@ -250,6 +269,10 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
     ]
+    if outcome["faults"]:
+        count = len(outcome["faults"])
+        what = f"{count} round{'s' * (count != 1)} failed, the requests prefilled again"
+        lines.insert(3, ("faults", what))
     print()
     for name, value in lines:
         print(f"{name:<17} {value}")
