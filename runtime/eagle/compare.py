@@ -61,8 +61,8 @@ def decode(
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
-    make: Callable[..., Speculative] = Speculative,
     on_fault: Callable[[PhaseError], None] = lambda error: None,
+    make: Callable[..., Speculative] = Speculative,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 

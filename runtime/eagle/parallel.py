@@ -110,7 +110,7 @@ class Parallel(Speculative):
         """The largest on any rank, of each. Raises RankError."""
         if self.runner.peers is None:
             return [int(one) for one in mine]
-        return self.runner.peers.settle("what there is to do", *map(int, mine))
+        return self.runner.peers.settle("what ranks agree on between rounds", *map(int, mine))
 
 
 def group_of(schedule: Schedule) -> str:

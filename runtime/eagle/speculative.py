@@ -58,8 +58,8 @@ class Speculative:
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,
-        ranks: Ranks | None = None,
         on_fault: Callable[[PhaseError], None] = lambda error: None,
+        ranks: Ranks | None = None,
     ):
         self.rows = rows_of(schedule)
         self.dim = dim_of(schedule)
