@@ -6,8 +6,8 @@ run, and when there is nothing left, is agreed here. A rank without requests tak
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,7 +44,8 @@ class Parallel(Speculative):
     ):
         self.ranks = ranks
         self.willing = willing
-        self.exchange = exchange_of(schedule, model, ranks)
+        self.exchanges_over = group_of(schedule)
+        self.exchange = exchange_of(schedule, model, self.exchanges_over, ranks)
         check_split(schedule, model.shape)
         self.split = SplitModel(model, self.exchange)
         self.guards = [name for name, value in schedule.buckets[-1].route if value in (True, False)]
@@ -63,23 +64,19 @@ class Parallel(Speculative):
         """Runs up to so many rounds and waits for them; whether any rank has a request left."""
         with torch.no_grad():
             self._refill()
-            began = time.perf_counter()
             for _ in range(rounds):
                 ended = any(request.done for request in self._in_flight)
                 most, unwilling, ended = self._most(len(self.live), not self.willing, ended)
                 if not most:
                     break
                 if ended:
-                    self._settle()
-                    self.seconds += time.perf_counter() - began
+                    self._do(self._settle)
                     self._refill()
-                    began = time.perf_counter()
                 else:
                     sizes = {self.dim: most} | dict.fromkeys(self.guards, not unwilling)
                     self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
-                    self._round()
-            self._settle()
-            self.seconds += time.perf_counter() - began
+                    self._do(self._round)
+            self._do(self._settle)
             self._refill()
             (most,) = self._most(len(self.live))
         return most > 0
@@ -100,28 +97,40 @@ class Parallel(Speculative):
             if not someone:
                 return
             if mine:
-                self._put_in(self.waiting.pop())
+                self._between(partial(self._put_in, self.waiting.pop()))
             else:
-                self.split.pass_by()
+                self._between(self.split.pass_by)
+
+    def _between(self, call: Callable[[], None]) -> None:
+        """A call that exchanges rows with all ranks, between rounds. Raises RankError."""
+        if self.runner.peers is None:
+            call()
+        else:
+            self.runner.peers.between("a prompt", self.exchanges_over, call)
 
     def _most(self, *mine: int) -> list[int]:
         """The largest on any rank, of each. Raises RankError."""
-        if self.ranks is None:
+        if self.runner.peers is None:
             return [int(one) for one in mine]
-        return self.runner.peers.settle("what ranks agree on between rounds", *mine)
+        return self.runner.peers.settle("what ranks agree on between rounds", *map(int, mine))
 
 
-def exchange_of(schedule: Schedule, model: TinyModel, ranks: Ranks | None) -> Distributed:
-    """Between the ranks of the group that the schedule exchanges over. Raises BindError, ExchangeError."""
+def group_of(schedule: Schedule) -> str:
+    """The group that a schedule exchanges over. Raises BindError."""
     groups = {p.collective.group for p in schedule.phases if p.collective is not None}
     if len(groups) != 1:
         raise BindError(
             f"{schedule.source.name}: it exchanges over {len(groups)} groups; what is bound here has "
             "its experts on the ranks of one"
         )
-    (group,) = groups
-    member = ranks.groups[schedule.groups[group].name] if ranks else None
-    link: Link = GroupLink(member.device) if member else LoneLink()
+    return schedule.groups[groups.pop()].name
+
+
+def exchange_of(
+    schedule: Schedule, model: TinyModel, group: str, ranks: Ranks | None
+) -> Distributed:
+    """Between the ranks of a group, or of one rank with itself. Raises BindError, ExchangeError."""
+    link: Link = GroupLink(ranks.groups[group].device) if ranks else LoneLink()
     capacity = dict(schedule.widest.sizes)[dim_of(schedule)] * rows_of(schedule)
     shape = model.shape
     experts, choices = shape.routed_experts, shape.experts_per_token

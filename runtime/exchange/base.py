@@ -30,14 +30,16 @@ class Received(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What came in normal form: every row once, with its choices among this rank's experts."""
+    """What came in normal form: how rows lie, and who weighs, is the flavour's `normal`."""
 
     rows: Tensor
     """`[N, hidden]`."""
-    ids: Tensor
-    """`i64[N, choices]`, counted from this rank's first expert; -1: none of this rank's."""
-    weights: Tensor
-    """`[N, choices]`."""
+    counts: list[int]
+    """Rows for each expert of this rank."""
+    ids: Tensor | None
+    """`i64[N, choices]`, from this rank's first expert on, -1: none of its; None by choice."""
+    weights: Tensor | None
+    """`[N, choices]`; None by choice."""
     handle: Any
 
 
@@ -77,7 +79,7 @@ class Exchange(Protocol):
     def dispatch(self, rows: Tensor, ids: Tensor, weights: Tensor) -> Gathered: ...
 
     def combine(self, rows: Tensor, handle: Any) -> Tensor:
-        """Rows of `dispatch`, back and summed over ranks, without weights."""
+        """Rows as `dispatch` gave them, back and summed; weighed too, where they lie by choice."""
         ...
 
     def close(self) -> None: ...

@@ -121,7 +121,7 @@ class DeepEp:
         to_ranks, to_nodes, to_experts, in_rank, _ = self._buffer.get_dispatch_layout(
             topk_idx=ids, num_experts=self.sizes.experts
         )
-        recv, their_ids, their_weights, _, handle, _ = self._buffer.dispatch(
+        recv, their_ids, their_weights, counts, handle, _ = self._buffer.dispatch(
             x=rows,
             topk_idx=ids,
             topk_weights=weights,
@@ -130,7 +130,9 @@ class DeepEp:
             is_token_in_rank=in_rank,
             num_tokens_per_expert=to_experts,
         )
-        return Gathered(recv, their_ids, their_weights, handle)
+        if self.flavour.normal == "by choice":
+            return Gathered(recv, counts, None, None, handle)
+        return Gathered(recv, counts, their_ids, their_weights, handle)
 
     def combine(self, rows: Tensor, handle: Any) -> Tensor:
         combined, _, _ = self._buffer.combine(x=rows, handle=handle)

@@ -87,7 +87,9 @@ class Distributed:
         their_ids = self._carried(ids[sent], ways.arriving, ways.leaving) - s.own.start
         own = (their_ids >= 0) & (their_ids < s.local)
         their_weights = self._carried(weights[sent], ways.arriving, ways.leaving)
-        return Gathered(arrived, their_ids.where(own, -1), their_weights.where(own, 0), ways)
+        their_ids = their_ids.where(own, -1)
+        counts = [int((their_ids == expert).sum()) for expert in range(s.local)]
+        return Gathered(arrived, counts, their_ids, their_weights.where(own, 0), ways)
 
     def combine(self, rows: Tensor, handle: Ways) -> Tensor:
         back = self._carried(rows, handle.leaving, handle.arriving)

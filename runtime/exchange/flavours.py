@@ -33,6 +33,9 @@ class Flavour:
     layout: Literal["by expert", "packed"]
     """Received rows: `[local, ranks * capacity, hidden]`, each expert's first rows live; or
     `[ranks * capacity * min(choices, local), hidden]`, expert behind expert without gaps."""
+    normal: Literal["by row", "by choice"]
+    """Rows in normal form: each once a rank, and what experts make of it they weigh and sum; or once for
+    each of its experts there, in the order of experts, and the way back weighs."""
     counts: Literal["i32", "i64"]
     """Type of the numbers of received rows."""
     hook: Literal["real", "hollow"]
@@ -99,6 +102,7 @@ _ASCEND = "sgl-project/sgl-kernel-npu f425bdf1"
 CUDA = Flavour(
     name="DeepEP on CUDA",
     layout="by expert",
+    normal="by row",
     counts="i32",
     hook="real",
     event="real",
@@ -142,6 +146,7 @@ CUDA = Flavour(
 ASCEND = Flavour(
     name="DeepEP on Ascend",
     layout="packed",
+    normal="by choice",
     counts="i64",
     hook="hollow",
     event="hollow",
@@ -206,6 +211,7 @@ ASCEND = Flavour(
 DISTRIBUTED = Flavour(
     name="torch.distributed",
     layout="by expert",
+    normal="by row",
     counts="i32",
     hook="real",
     event="hollow",

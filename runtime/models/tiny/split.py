@@ -62,6 +62,7 @@ class SplitLayer(Layer):
         """Rows to their experts and back in normal form, weighted, `[B * R, hidden]`."""
         ids, weights = self.chosen(rows)
         there = self.exchange.dispatch(rows, ids, weights)
+        assert there.ids is not None and there.weights is not None, "rows are made here by row"
         local = torch.arange(self.exchange.sizes.local)
         share = ((there.ids.unsqueeze(-1) == local) * there.weights.unsqueeze(-1)).sum(1)
         every = there.rows.expand(len(local), -1, -1)

@@ -78,6 +78,7 @@ def everything(exchange: DeepEp) -> None:
     received = exchange.exchange(rows, ids)
     exchange.exchange_back(received.rows, ids, weights, received.handle)
     gathered = exchange.dispatch(rows, ids, weights)
+    assert (gathered.weights is None) == (exchange.flavour.normal == "by choice")
     exchange.combine(gathered.rows, gathered.handle)
     exchange.send(rows, ids).receive()
     exchange.close()
