@@ -82,8 +82,12 @@ class Accelerator:
 
     def record_inside(self, event: Event, native: Any) -> None:
         """Fills the slot that graphs wait at, once for each replay."""
-        self.calls.record_external(event.inside, stream=native)
+        self.fill(event, native)
         event.owed -= 1
+
+    def fill(self, event: Event, native: Any) -> None:
+        self.calls.record_external(event.inside, stream=native)
+        event.waited = False
 
     def wait_inside(self, event: Event, native: Any) -> None:
         """What a graph does to wait for an event from outside."""
@@ -91,6 +95,7 @@ class Accelerator:
             self.calls.wait_external(event.native, stream=native)
             return
         self.calls.wait_external(event.inside, stream=native)
+        event.waited = True
         if self.calls.reset_external is not None:
             self.calls.reset_external(event.inside, stream=native)
 

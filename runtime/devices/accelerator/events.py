@@ -12,7 +12,7 @@ class Event:
     waits for an ordinary event that is recorded with it.
     """
 
-    __slots__ = ("inside", "name", "native", "owed")
+    __slots__ = ("inside", "name", "native", "owed", "waited")
 
     def __init__(self, name: str, native: Any, inside: Any = None):
         self.name = name
@@ -21,3 +21,5 @@ class Event:
         """The slot that graphs wait at; None: there is none."""
         self.owed = 0
         """Replays that wait at the slot, less records: 0 at the end of a whole round."""
+        self.waited = False
+        """Whether a wait at the slot was asked for since the last record was."""
