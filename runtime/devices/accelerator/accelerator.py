@@ -78,21 +78,31 @@ class Accelerator:
         native = self.calls.external(external=True)
         # A wait for an event that was never recorded is left out of a capture without a word.
         self.calls.record(native, stream=self.current_stream())
-        return Event(name, native)
+        return Event(name, native, native)
 
     def record_inside(self, event: Event, native: Any) -> None:
-        """Fills the slot that graphs wait at, once for each replay."""
-        self.calls.record_external(event.inside, stream=native)
+        """What graphs wait for is there, once for each replay."""
+        if self.kind.slots:
+            self.calls.record_external(event.inside, stream=native)
         event.owed -= 1
 
     def wait_inside(self, event: Event, native: Any) -> None:
         """What a graph does to wait for an event from outside."""
-        if event.inside is None:
-            self.calls.wait_external(event.native, stream=native)
-            return
         self.calls.wait_external(event.inside, stream=native)
         if self.calls.reset_external is not None:
             self.calls.reset_external(event.inside, stream=native)
+
+    def owe(self, event: Event, rounds_back: int, native: Any) -> None:
+        """A replay is about to wait for the event. Raises RuntimeError where it cannot."""
+        if event.owed >= 0:
+            if rounds_back:  # nothing was recorded so long ago, which holds nobody up
+                self.record_inside(event, native)
+            elif not self.kind.slots:
+                raise RuntimeError(
+                    f"it waits for `{event.name}`, which comes only after it; graphs of {self.kind.name} "
+                    f"wait for what is there: compile for a target of {self.kind.name}"
+                )
+        event.owed += 1
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         if memory == "parameters" and not self.abilities.task_update:
@@ -147,6 +157,12 @@ class Accelerator:
             raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
         self._rested = True
 
+    def recover(self) -> list[BaseException]:
+        """Waits until nothing runs. What went wrong was raised where it did."""
+        self.stop()
+        self.synchronize()
+        return []
+
     def close(self) -> None:
         self.stop()
         with suppress(Exception):  # the device may have failed, and is given up all the same
@@ -166,7 +182,7 @@ class Accelerator:
             for event in self._external:
                 while event.owed > 0:
                     self.record_inside(event, native)
-                if event.owed < 0:
+                if event.owed < 0 and self.kind.slots:
                     self.wait_inside(event, native)
         for event in self._external:
             event.owed = 0
