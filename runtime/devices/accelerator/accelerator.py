@@ -35,7 +35,7 @@ class Accelerator:
         self.capture_kind = kind.graphs
         self.abilities = kind.abilities
         self.calls.set_device(device=self.index)
-        self._place = torch.device(kind.name, self.index)
+        self.place = torch.device(kind.name, self.index)
         self._streams: list[Stream] = []
         self._external: list[Event] = []
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
@@ -107,10 +107,10 @@ class Accelerator:
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         if memory == "parameters" and not self.abilities.task_update:
             memory = "device"
-        return memories.empty(dtype, shape, memory, self._place)
+        return memories.empty(dtype, shape, memory, self.place)
 
     def block(self, size: int) -> torch.Tensor:
-        return torch.zeros(size, dtype=torch.uint8, device=self._place)
+        return torch.zeros(size, dtype=torch.uint8, device=self.place)
 
     def part(
         self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
@@ -124,7 +124,7 @@ class Accelerator:
         return tensors_of(value)
 
     def shadow(self, value: Any) -> Any:
-        return memories.shadow(value, self._place)
+        return memories.shadow(value, self.place)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         return job(name, place, memories.copy, memories.copies(pairs))
