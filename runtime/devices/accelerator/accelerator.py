@@ -35,7 +35,7 @@ class Accelerator:
         self.capture_kind = kind.graphs
         self.abilities = kind.abilities
         self.calls.set_device(device=self.index)
-        self._place = torch.device(kind.name, self.index)
+        self.place = torch.device(kind.name, self.index)
         self._streams: list[Stream] = []
         self._external: list[Event] = []
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
@@ -78,11 +78,12 @@ class Accelerator:
         native = self.calls.external(external=True)
         # A wait for an event that was never recorded is left out of a capture without a word.
         self.calls.record(native, stream=self.current_stream())
-        return Event(name, native)
+        return Event(name, native, native)
 
     def record_inside(self, event: Event, native: Any) -> None:
-        """Fills the slot that graphs wait at, once for each replay."""
-        self.fill(event, native)
+        """What graphs wait for is there, once for each replay."""
+        if self.kind.slots:
+            self.fill(event, native)
         event.owed -= 1
 
     def fill(self, event: Event, native: Any) -> None:
@@ -91,21 +92,30 @@ class Accelerator:
 
     def wait_inside(self, event: Event, native: Any) -> None:
         """What a graph does to wait for an event from outside."""
-        if event.inside is None:
-            self.calls.wait_external(event.native, stream=native)
-            return
         self.calls.wait_external(event.inside, stream=native)
         event.waited = True
         if self.calls.reset_external is not None:
             self.calls.reset_external(event.inside, stream=native)
 
+    def owe(self, event: Event, rounds_back: int, native: Any) -> None:
+        """A replay is about to wait for the event. Raises RuntimeError where it cannot."""
+        if event.owed >= 0:
+            if rounds_back:  # nothing was recorded so long ago, which holds nobody up
+                self.record_inside(event, native)
+            elif not self.kind.slots:
+                raise RuntimeError(
+                    f"it waits for `{event.name}`, which comes only after it; graphs of {self.kind.name} "
+                    f"wait for what is there: compile for a target of {self.kind.name}"
+                )
+        event.owed += 1
+
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         if memory == "parameters" and not self.abilities.task_update:
             memory = "device"
-        return memories.empty(dtype, shape, memory, self._place)
+        return memories.empty(dtype, shape, memory, self.place)
 
     def block(self, size: int) -> torch.Tensor:
-        return torch.zeros(size, dtype=torch.uint8, device=self._place)
+        return torch.zeros(size, dtype=torch.uint8, device=self.place)
 
     def part(
         self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
@@ -119,7 +129,7 @@ class Accelerator:
         return tensors_of(value)
 
     def shadow(self, value: Any) -> Any:
-        return memories.shadow(value, self._place)
+        return memories.shadow(value, self.place)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         return job(name, place, memories.copy, memories.copies(pairs))
@@ -152,6 +162,12 @@ class Accelerator:
             raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
         self._rested = True
 
+    def recover(self) -> list[BaseException]:
+        """Waits until nothing runs. What went wrong was raised where it did."""
+        self.stop()
+        self.synchronize()
+        return []
+
     def close(self) -> None:
         self.stop()
         with suppress(Exception):  # the device may have failed, and is given up all the same
@@ -171,7 +187,7 @@ class Accelerator:
             for event in self._external:
                 while event.owed > 0:
                     self.record_inside(event, native)
-                if event.owed < 0:
+                if event.owed < 0 and self.kind.slots:
                     self.wait_inside(event, native)
         for event in self._external:
             event.owed = 0

@@ -46,9 +46,11 @@ def capture(
         native = device.calls.graph()
         phases = tuple(what.name for op, _, what, _ in steps if op in ("run", "task"))
         graph = Graph(name, place, phases, native, list(events.values()))
-        slots = [what for op, _, what, _ in steps if op == "external" and what.inside is not None]
-        with _asked_anew(device, slots):
+        external = [what for op, _, what, _ in steps if op == "external"]
+        held = device.calls.reserved(device=device.index)
+        with _asked_anew(device, external if device.kind.slots else []):
             _issue_into(device, graph, steps, events, pool)
+        graph.taken = max(device.calls.reserved(device=device.index) - held, 0)
     return graph
 
 
@@ -142,7 +144,7 @@ def _issue(
     device: Accelerator, graph: Graph, steps: Iterable[Step], events: dict[int, Any]
 ) -> None:
     calls = device.calls
-    for op, stream, what, buffers in steps:
+    for op, stream, what, numbers in steps:
         native = stream.native
         device.set_stream(native)
         try:
@@ -152,7 +154,7 @@ def _issue(
             elif op == "task":
                 with _explained(device, graph.name, what):
                     task = _task(device, native, what)
-                for buffer in buffers:
+                for buffer in numbers:
                     graph.tasks.setdefault(buffer, []).append(task)
             elif op == "record":
                 calls.record(events[what], stream=native)
@@ -160,8 +162,7 @@ def _issue(
                 calls.wait(events[what], stream=native)
             else:
                 device.wait_inside(what, native)
-                if what.inside is not None:
-                    graph.external.append(what)
+                graph.external.append((what, next(iter(numbers), 0)))
         except CaptureError:
             raise
         except Exception as error:

@@ -18,8 +18,8 @@ class Event:
         self.name = name
         self.native = native
         self.inside = inside
-        """The slot that graphs wait at; None: there is none."""
+        """What graphs wait for; None: none does."""
         self.owed = 0
-        """Replays that wait at the slot, less records: 0 at the end of a whole round."""
+        """Replays that wait for it, less records: 0 when each has had its own."""
         self.waited = False
-        """Whether a wait at the slot was asked for since the last record was."""
+        """Whether a wait at a slot was asked for since the last record was."""

@@ -38,6 +38,7 @@ class Stream:
         try:
             self._set_stream(stream=self.native)
             job()
+            job.ran = self.round
         except BaseException as error:
             fail(error, job, self)
 
@@ -47,13 +48,14 @@ class Stream:
 
     def replay(self, graph: Graph) -> None:
         try:
+            for event, back in graph.external:
+                self.device.owe(event, back, self.native)
             self._set_stream(stream=self.native)
             self._replay(graph.native)
+            graph.ran = self.round
         except BaseException as error:
             fail(error, graph, self)
         graph.replays += 1
-        for event in graph.external:
-            event.owed += 1
 
     def record(self, event: Event) -> None:
         try:
@@ -107,6 +109,7 @@ class Host:
             if self._before is not None:
                 self.device.set_stream(self._before)
             job()
+            job.ran = self.round
         except BaseException as error:
             fail(error, job, self)
 
@@ -114,6 +117,15 @@ class Host:
         self.run(job)
         update(self, tasks)
         self.device.calls.finish(self.native)  # what the host is given is done when it goes on
+
+    def record(self, event: Event) -> None:
+        """Of what the host has done, for a graph that waits for it from inside."""
+        try:
+            self.device.calls.record(event.native, stream=self.native)
+            if event.inside is not None:
+                self.device.record_inside(event, self.native)
+        except BaseException as error:
+            fail(error, event, self)
 
     def wait(self, event: Event) -> None:
         try:
