@@ -83,6 +83,9 @@ class Accelerator:
     def record_inside(self, event: Event, native: Any) -> None:
         """What graphs wait for is there, once for each replay."""
         if self.kind.slots:
+            if event.owed < 0:  # no graph of the round before took it, and the next would not wait
+                self.wait_inside(event, native)
+                event.owed += 1
             self.fill(event, native)
         event.owed -= 1
 
