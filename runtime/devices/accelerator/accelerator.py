@@ -83,12 +83,17 @@ class Accelerator:
     def record_inside(self, event: Event, native: Any) -> None:
         """What graphs wait for is there, once for each replay."""
         if self.kind.slots:
-            self.calls.record_external(event.inside, stream=native)
+            self.fill(event, native)
         event.owed -= 1
+
+    def fill(self, event: Event, native: Any) -> None:
+        self.calls.record_external(event.inside, stream=native)
+        event.waited = False
 
     def wait_inside(self, event: Event, native: Any) -> None:
         """What a graph does to wait for an event from outside."""
         self.calls.wait_external(event.inside, stream=native)
+        event.waited = True
         if self.calls.reset_external is not None:
             self.calls.reset_external(event.inside, stream=native)
 

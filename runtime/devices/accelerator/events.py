@@ -12,7 +12,7 @@ class Event:
     waits for an ordinary event that is recorded with it.
     """
 
-    __slots__ = ("inside", "name", "native", "owed")
+    __slots__ = ("inside", "name", "native", "owed", "waited")
 
     def __init__(self, name: str, native: Any, inside: Any = None):
         self.name = name
@@ -21,3 +21,5 @@ class Event:
         """What graphs wait for; None: none does."""
         self.owed = 0
         """Replays that wait for it, less records: 0 when each has had its own."""
+        self.waited = False
+        """Whether a wait at a slot was asked for since the last record was."""
