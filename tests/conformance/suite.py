@@ -130,6 +130,9 @@ class Suite:
     def logged(self, name: str) -> Logged:
         return Logged(self.trials[name], self.folder, name)
 
+    def slots(self) -> dict[str, list[str]]:
+        return json.loads((self.folder / "slots").read_text(encoding="utf-8"))
+
     def planted(self) -> dict[str, list[str]]:
         return json.loads((self.folder / "planted").read_text(encoding="utf-8"))
 
