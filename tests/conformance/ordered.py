@@ -25,7 +25,9 @@ def unordered(lines: Iterable[Line], scratch: Piece) -> list[Conflict]:
 
     In `scratch` bodies put what they read; it is nobody's data.
     """
-    return verdict(list(_Steps(list(lines), scratch).steps()))
+    log = _Steps(list(lines), scratch)
+    found = verdict(list(log.steps()))
+    return found + log.lost
 
 
 class _Steps:
@@ -39,6 +41,11 @@ class _Steps:
         self.graphs: dict[str, list[Line]] = {}
         self.recorded: set[tuple[str, str]] = set()
         self.queues: set[Queue] = set()
+        self.filled: set[str] = set()
+        """Words that were written and not waited for since."""
+        self.capturing = True
+        """Until the first round: to capture, words are written that no graph waits for yet."""
+        self.lost: list[Conflict] = []
         self.updating = False
         self.in_task = False
         """Whose parameters the graph has: what the host holds of them it does not read again."""
@@ -47,11 +54,11 @@ class _Steps:
         held: list[Line] | None = None
         for line in self.lines:
             if line.code:
-                continue
+                continue  # it was refused
             if line.op == "capture":
                 held = [line]
-            elif line.op == "captured" and held is not None:
-                self.graphs[line.of] = held
+            elif line.op == "captured":
+                self.graphs[line.of] = held or []
                 held = None
             elif held is not None:
                 held.append(line)
@@ -74,6 +81,8 @@ class _Steps:
     def step(self, line: Line, queue: Queue, graph: str) -> Iterator[Step]:
         event = (graph, line.of)
         match line.op:
+            case "round":
+                self.capturing = False
             case "phase":
                 self.phase = line.of
             case "done":
@@ -102,16 +111,28 @@ class _Steps:
             case "value_write":
                 yield self.run(queue, NONE, self.cell(line.of))
                 if line.value:
+                    self.fill(line.of)
                     yield self.record(queue, (OUTSIDE, line.of))
             case "value_wait":
-                if (OUTSIDE, line.of) in self.recorded:
-                    yield Wait(queue, (OUTSIDE, line.of))
+                self.take(line.of)
+                yield Wait(queue, (OUTSIDE, line.of))
                 yield self.run(queue, self.cell(line.of), NONE)
+
+    def fill(self, word: str) -> None:
+        """A word holds one record: the next wait takes it, whosever it is."""
+        if word in self.filled and not self.capturing:
+            self.lost.append(Conflict(word, "is written again before it was waited for"))
+        self.filled.add(word)
+
+    def take(self, word: str) -> None:
+        if word not in self.filled:
+            self.lost.append(Conflict(word, "is waited for before it is written"))
+        self.filled.discard(word)
 
     def finish(self, stream: str) -> Iterator[Step]:
         """The host waits for all that a stream was given, or every stream."""
         for queue in sorted(self.queues, key=str):
-            if queue != ON_HOST and stream in ("all", f"s{queue[1]}"):
+            if queue[0] is None and queue != ON_HOST and stream in ("all", f"s{queue[1]}"):
                 yield self.record(queue, ("finished", str(queue)))
                 yield Wait(ON_HOST, ("finished", str(queue)))
 

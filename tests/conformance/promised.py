@@ -62,6 +62,8 @@ class Promised:
         self.recorded: set[tuple[int, int]] = set()
         """Events, with the turn that was."""
         self.external = schedule.external_events()
+        self.filled: set[str] = set()
+        """Turns of external events that no graph has waited for since."""
 
     def round(self, number: int, at: int) -> Iterator[Call]:
         for one in self.schedule.program_of(self.schedule.buckets[at]):
@@ -73,6 +75,8 @@ class Promised:
             elif one.op == "load":
                 yield self.load(one, number, at)
             elif one.op == "replay":
+                inside = self.schedule.captures[one.of].program
+                self.filled -= {self.turn(i, number) for i in inside if i.op == "external"}
                 name = self.graph_name(number, at, one.of)
                 yield Call("execute", stream, name, capture=one.of)
             elif one.op in ("record", "wait", "block"):
@@ -124,10 +128,18 @@ class Promised:
             self.recorded.add(key)
             yield Call("record", self.stream(one), self.turn(one, number))
             if one.of in self.external:
-                yield Call("value_write 1", self.stream(one), self.turn(one, number))
+                yield from self.fill(self.turn(one, number), self.stream(one))
         elif key in self.recorded:  # of an event that was never recorded torch_npu asks nothing
             op = "block" if one.on == HOST else "wait"
             yield Call(op, self.stream(one), self.turn(one, number))
+
+    def fill(self, name: str, stream: str) -> Iterator[Call]:
+        """A slot holds one record: one that no graph took is taken before the next."""
+        if name in self.filled:
+            yield Call("value_wait 1", stream, name)
+            yield Call("value_write 0", stream, name)
+        self.filled.add(name)
+        yield Call("value_write 1", stream, name)
 
     def turn(self, one: Instruction, number: int) -> str:
         event = self.schedule.events[one.of]

@@ -27,7 +27,12 @@ TESTS = HERE.parent
 EXAMPLES = sorted((TESTS.parent / "examples").glob("*.spec"))
 SETTINGS = {"eagle_full": {"layers": 3}, "two_batch": {"count": 2}, "h_task_update": {"layers": 2}}
 """Under which the largest are compiled."""
-SPECS = [*EXAMPLES, TESTS / "specs" / "h_task_update.spec", HERE / "one_round.spec"]
+SPECS = [
+    *EXAMPLES,
+    TESTS / "specs" / "h_task_update.spec",
+    HERE / "one_round.spec",
+    HERE / "either.spec",
+]
 NAMES = [path.stem for path in SPECS]
 TIMEOUT = 300
 
