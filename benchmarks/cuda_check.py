@@ -92,6 +92,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda_check")
     parser.add_argument("names", nargs="*", metavar="EXAMPLE", help=f"default {', '.join(NAMES)}")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no example {', '.join(sorted(unknown))} here")
     try:
         device = Accelerator(KINDS["cuda"])
     except DeviceError as error:

@@ -156,10 +156,12 @@ def main(libraries: Path, wheel: Path, folder: Path) -> None:
     import torch
     import torch_npu  # type: ignore[import-not-found]  # noqa: F401
     from conformance.faults import planted
+    from conformance.slots import slots
 
     torch.set_num_threads(1)
     if (folder / "unjoined.json").exists():
         (folder / "planted").write_text(json.dumps(planted(driver, folder)), encoding="utf-8")
+        (folder / "slots").write_text(json.dumps(slots(driver)), encoding="utf-8")
     names = sorted(path.stem for path in folder.glob("*.rounds"))
     for name in names:
         trial(driver, folder, name)

@@ -142,6 +142,9 @@ class Suite:
                 found.setdefault(read.numbered(line.stream), []).append(text)
         return found
 
+    def slots(self) -> dict[str, list[str]]:
+        return json.loads((self.folder / "slots").read_text(encoding="utf-8"))
+
     def planted(self) -> dict[str, list[str]]:
         return json.loads((self.folder / "planted").read_text(encoding="utf-8"))
 

@@ -99,3 +99,19 @@ def test_planted_faults_are_told_in_the_real_words(suite: Suite) -> None:
         "\n".join([name, *(f"  {line}" for line in said)]) for name, said in suite.planted().items()
     )
     assert f"{found}\n" == (HERE / "faults.txt").read_text(encoding="utf-8")
+
+
+SLOTS = {
+    "the record comes first": "update record replay",
+    "the record comes last": "replay update record",
+    "the rebind fails, and the replay waits": "replay record replay update record",
+    "the replay is never issued": "update record wait replay update record",
+    "a round without the graph, then the record first": ("update record update wait record replay"),
+    "a round without the graph, then the record last": "update record wait replay update record",
+    "of a round before the first": "wait record replay",
+}
+
+
+def test_a_graph_waits_for_its_own_record_whatever_happens(suite: Suite) -> None:
+    """None waits for ever, and none is let through by a record that another round has left."""
+    assert {name: " ".join(said) for name, said in suite.slots().items()} == SLOTS

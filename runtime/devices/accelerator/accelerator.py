@@ -12,6 +12,7 @@ import torch
 from plait.runtime.devices.accelerator import memory as memories
 from plait.runtime.devices.accelerator.capture import capture
 from plait.runtime.devices.accelerator.events import Event
+from plait.runtime.devices.accelerator.external import External
 from plait.runtime.devices.accelerator.graph import Graph
 from plait.runtime.devices.accelerator.here import found
 from plait.runtime.devices.accelerator.kinds import Kind
@@ -37,7 +38,7 @@ class Accelerator:
         self.calls.set_device(device=self.index)
         self.place = torch.device(kind.name, self.index)
         self._streams: list[Stream] = []
-        self._external: list[Event] = []
+        self.external = External(kind, self.calls)
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
         self._pools: dict[int, Any] = {}
         self._host = Host(self)
@@ -68,49 +69,7 @@ class Accelerator:
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
         if not external:
             return [Event(name, self.calls.event()) for _ in range(count)]
-        made = [self._external_event(name) for _ in range(count)]
-        self._external += made
-        return made
-
-    def _external_event(self, name: str) -> Event:
-        if self.kind.slots:
-            return Event(name, self.calls.event(), self.calls.external())
-        native = self.calls.external(external=True)
-        # A wait for an event that was never recorded is left out of a capture without a word.
-        self.calls.record(native, stream=self.current_stream())
-        return Event(name, native, native)
-
-    def record_inside(self, event: Event, native: Any) -> None:
-        """What graphs wait for is there, once for each replay."""
-        if self.kind.slots:
-            if event.owed < 0:  # no graph of the round before took it, and the next would not wait
-                self.wait_inside(event, native)
-                event.owed += 1
-            self.fill(event, native)
-        event.owed -= 1
-
-    def fill(self, event: Event, native: Any) -> None:
-        self.calls.record_external(event.inside, stream=native)
-        event.waited = False
-
-    def wait_inside(self, event: Event, native: Any) -> None:
-        """What a graph does to wait for an event from outside."""
-        self.calls.wait_external(event.inside, stream=native)
-        event.waited = True
-        if self.calls.reset_external is not None:
-            self.calls.reset_external(event.inside, stream=native)
-
-    def owe(self, event: Event, rounds_back: int, native: Any) -> None:
-        """A replay is about to wait for the event. Raises RuntimeError where it cannot."""
-        if event.owed >= 0:
-            if rounds_back:  # nothing was recorded so long ago, which holds nobody up
-                self.record_inside(event, native)
-            elif not self.kind.slots:
-                raise RuntimeError(
-                    f"it waits for `{event.name}`, which comes only after it; graphs of {self.kind.name} "
-                    f"wait for what is there: compile for a target of {self.kind.name}"
-                )
-        event.owed += 1
+        return [self.external.event(name, self.current_stream()) for _ in range(count)]
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         if memory == "parameters" and not self.abilities.task_update:
@@ -182,18 +141,11 @@ class Accelerator:
         self._pools.clear()
 
     def stop(self) -> None:
-        """Ends a round in the middle: what graphs wait for from outside comes now, or never would."""
+        """Ends a round in the middle."""
         self._rested = True
         with suppress(Exception):  # the device may be what has failed, which is said already
             self._host.leave()
-            native = self.current_stream()
-            for event in self._external:
-                while event.owed > 0:
-                    self.record_inside(event, native)
-                if event.owed < 0 and self.kind.slots:
-                    self.wait_inside(event, native)
-        for event in self._external:
-            event.owed = 0
+            self.external.settle(self.current_stream())
 
     def see_what_came_before(self, native: Any) -> None:
         """What the caller did to buffers while nothing ran is done before the round begins."""

@@ -20,7 +20,6 @@ from plait.runtime.devices.refusals import CaptureError
 
 if TYPE_CHECKING:
     from plait.runtime.devices.accelerator.accelerator import Accelerator
-    from plait.runtime.devices.accelerator.events import Event
     from plait.runtime.devices.base import Step
 
 MODE = "global"
@@ -48,8 +47,9 @@ def capture(
         graph = Graph(name, place, phases, native, list(events.values()))
         external = [what for op, _, what, _ in steps if op == "external"]
         held = device.calls.reserved(device=device.index)
-        with _asked_anew(device, external if device.kind.slots else []):
+        with device.external.asked_anew(external, device.current_stream()):
             _issue_into(device, graph, steps, events, pool)
+        device.finish()
         graph.taken = max(device.calls.reserved(device=device.index) - held, 0)
     return graph
 
@@ -62,27 +62,6 @@ def _own_stream(device: Accelerator) -> Iterator[None]:
         yield
     finally:
         device.set_stream(before)
-
-
-@contextmanager
-def _asked_anew(device: Accelerator, slots: list[Event]) -> Iterator[None]:
-    """Around a capture that waits at slots at which another graph waits, too.
-
-    torch_npu takes no second wait before a record is asked for. What such a record fills a slot with is
-    taken again, or the first replay would not wait.
-    """
-    native = device.current_stream()
-    again = [event for event in slots if event.waited]
-    for event in again:
-        device.fill(event, native)
-    try:
-        yield
-    finally:
-        for event in again:
-            if event.waited:
-                device.fill(event, native)
-            device.wait_inside(event, native)
-        device.finish()
 
 
 def _warm_up(
@@ -161,7 +140,7 @@ def _issue(
             elif op == "wait":
                 calls.wait(events[what], stream=native)
             else:
-                device.wait_inside(what, native)
+                device.external.wait(what, native)
                 graph.external.append((what, next(iter(numbers), 0)))
         except CaptureError:
             raise

@@ -12,14 +12,16 @@ class Event:
     waits for an ordinary event that is recorded with it.
     """
 
-    __slots__ = ("inside", "name", "native", "owed", "waited")
+    __slots__ = ("filled", "inside", "name", "native", "owed", "waited")
 
     def __init__(self, name: str, native: Any, inside: Any = None):
         self.name = name
         self.native = native
         self.inside = inside
         """What graphs wait for; None: none does."""
+        self.filled = -1
+        """The round of its newest record."""
         self.owed = 0
-        """Replays that wait for it, less records: 0 when each has had its own."""
+        """Replays that wait at the slot, less records: 0 when each has had its own."""
         self.waited = False
-        """Whether a wait at a slot was asked for since the last record was."""
+        """Whether a wait at the slot was asked for since the last record was."""

@@ -49,7 +49,7 @@ class Stream:
     def replay(self, graph: Graph) -> None:
         try:
             for event, back in graph.external:
-                self.device.owe(event, back, self.native)
+                self.device.external.replayed(event, back, self.native, self.round)
             self._set_stream(stream=self.native)
             self._replay(graph.native)
             graph.ran = self.round
@@ -61,7 +61,7 @@ class Stream:
         try:
             self._record(event.native, stream=self.native)
             if event.inside is not None:
-                self.device.record_inside(event, self.native)
+                self.device.external.record(event, self.native, self.round)
         except BaseException as error:
             fail(error, event, self)
 
@@ -123,7 +123,7 @@ class Host:
         try:
             self.device.calls.record(event.native, stream=self.native)
             if event.inside is not None:
-                self.device.record_inside(event, self.native)
+                self.device.external.record(event, self.native, self.round)
         except BaseException as error:
             fail(error, event, self)
 
