@@ -12,9 +12,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from conformance.lines import HOST, Line, Piece
+from conformance.words import Filled, Issued, Taken, Words
 
 from oracles.sanitizer import ON_HOST, Conflict, verdict
-from oracles.trace import NONE, Cells, Queue, Record, Run, Step, Wait
+from oracles.trace import NONE, Cells, Queue, Record, Run, Wait
 
 OUTSIDE = ""
 """Where a graph's name stands in its place."""
@@ -25,9 +26,9 @@ def unordered(lines: Iterable[Line], scratch: Piece) -> list[Conflict]:
 
     In `scratch` bodies put what they read; it is nobody's data.
     """
-    log = _Steps(list(lines), scratch)
-    found = verdict(list(log.steps()))
-    return found + log.lost
+    words = Words()
+    found = verdict(list(words.in_order(_Steps(list(lines), scratch).steps())))
+    return found + words.lost
 
 
 class _Steps:
@@ -41,16 +42,13 @@ class _Steps:
         self.graphs: dict[str, list[Line]] = {}
         self.recorded: set[tuple[str, str]] = set()
         self.queues: set[Queue] = set()
-        self.filled: set[str] = set()
-        """Words that were written and not waited for since."""
         self.capturing = True
         """Until the first round: to capture, words are written that no graph waits for yet."""
-        self.lost: list[Conflict] = []
         self.updating = False
         self.in_task = False
         """Whose parameters the graph has: what the host holds of them it does not read again."""
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Issued]:
         held: list[Line] | None = None
         for line in self.lines:
             if line.code:
@@ -67,7 +65,7 @@ class _Steps:
             else:
                 yield from self.step(line, _queue(line.stream), OUTSIDE)
 
-    def execute(self, line: Line) -> Iterator[Step]:
+    def execute(self, line: Line) -> Iterator[Issued]:
         """A graph is memory too: it is not executed again before it is over."""
         first, *others = self.graphs[line.of]
         origin = _queue(line.stream)
@@ -78,7 +76,7 @@ class _Steps:
             yield from self.step(one, queue, line.of)
         yield self.run(origin, NONE, self.cell(line.of))
 
-    def step(self, line: Line, queue: Queue, graph: str) -> Iterator[Step]:
+    def step(self, line: Line, queue: Queue, graph: str) -> Iterator[Issued]:
         event = (graph, line.of)
         match line.op:
             case "round":
@@ -111,25 +109,12 @@ class _Steps:
             case "value_write":
                 yield self.run(queue, NONE, self.cell(line.of))
                 if line.value:
-                    self.fill(line.of)
-                    yield self.record(queue, (OUTSIDE, line.of))
+                    yield Filled(queue, line.of, self.capturing)
             case "value_wait":
-                self.take(line.of)
-                yield Wait(queue, (OUTSIDE, line.of))
+                yield Taken(queue, line.of)
                 yield self.run(queue, self.cell(line.of), NONE)
 
-    def fill(self, word: str) -> None:
-        """A word holds one record: the next wait takes it, whosever it is."""
-        if word in self.filled and not self.capturing:
-            self.lost.append(Conflict(word, "is written again before it was waited for"))
-        self.filled.add(word)
-
-    def take(self, word: str) -> None:
-        if word not in self.filled:
-            self.lost.append(Conflict(word, "is waited for before it is written"))
-        self.filled.discard(word)
-
-    def finish(self, stream: str) -> Iterator[Step]:
+    def finish(self, stream: str) -> Iterator[Issued]:
         """The host waits for all that a stream was given, or every stream."""
         for queue in sorted(self.queues, key=str):
             if queue[0] is None and queue != ON_HOST and stream in ("all", f"s{queue[1]}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
@@ -62,8 +63,8 @@ class Promised:
         self.recorded: set[tuple[int, int]] = set()
         """Events, with the turn that was."""
         self.external = schedule.external_events()
-        self.filled: set[str] = set()
-        """Turns of external events that no graph has waited for since."""
+        self.owed: Counter[str] = Counter()
+        """Of turns of external events, the replays that wait for them, less records."""
 
     def round(self, number: int, at: int) -> Iterator[Call]:
         for one in self.schedule.program_of(self.schedule.buckets[at]):
@@ -75,8 +76,9 @@ class Promised:
             elif one.op == "load":
                 yield self.load(one, number, at)
             elif one.op == "replay":
-                inside = self.schedule.captures[one.of].program
-                self.filled -= {self.turn(i, number) for i in inside if i.op == "external"}
+                for inside in self.schedule.captures[one.of].program:
+                    if inside.op == "external":
+                        self.owed[self.turn(inside, number)] += 1
                 name = self.graph_name(number, at, one.of)
                 yield Call("execute", stream, name, capture=one.of)
             elif one.op in ("record", "wait", "block"):
@@ -135,10 +137,10 @@ class Promised:
 
     def fill(self, name: str, stream: str) -> Iterator[Call]:
         """A slot holds one record: one that no graph took is taken before the next."""
-        if name in self.filled:
+        if self.owed[name] < 0:
             yield Call("value_wait 1", stream, name)
             yield Call("value_write 0", stream, name)
-        self.filled.add(name)
+        self.owed[name] = max(self.owed[name], 0) - 1
         yield Call("value_write 1", stream, name)
 
     def turn(self, one: Instruction, number: int) -> str:

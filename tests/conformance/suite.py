@@ -33,6 +33,7 @@ SPECS = [
     TESTS / "specs" / "h_task_update.spec",
     HERE / "one_round.spec",
     HERE / "either.spec",
+    HERE / "below.spec",
 ]
 NAMES = [path.stem for path in SPECS]
 TIMEOUT = 300
@@ -151,7 +152,7 @@ class Suite:
 
 QUEUED = ("eagle", "one_round", "h_task_update")
 """What is run once more with torch_npu's queue of tasks, which is on unless it is switched off."""
-TOOTHED = ("eagle", "tree", "one_round", "h_task_update")
+TOOTHED = ("eagle", "tree", "one_round", "h_task_update", "below")
 
 
 def _run(libraries: Path, wheel: Path, folder: Path, queue: bool) -> str:
