@@ -1,4 +1,4 @@
-"""The log of one round as it is read: streams, events and graphs numbered from where they come first."""
+"""The log of one round as it is read: streams, events, graphs and the like numbered as they come."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Readable:
                 self.at(piece),
             ]
         elif line.reads or line.writes:
-            (out_of,), (into,) = line.reads, line.writes
-            words += [line.stream, str(into.size), self.at(out_of), "->", self.at(into)]
+            out_of, into = (" ".join(map(self.at, p)) for p in (line.reads, line.writes))
+            words += [line.stream, str(line.writes[0].size), out_of, "->", into]
         else:
             words += [line.stream, line.of]
         return " ".join(map(self.numbered, words))
@@ -40,7 +40,7 @@ class Readable:
     def numbered(self, word: str) -> str:
         """The same thing has the same number; another of its kind the next."""
         letter, number = word[:1], word[1:]
-        if letter not in "seg" or not number.isdigit():
+        if letter not in "segtw" or not number.isdigit():
             return word
         if word not in self.numbers:
             of_its_kind = [one for one in self.numbers if one[0] == letter]

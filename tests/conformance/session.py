@@ -1,8 +1,8 @@
 """Run in a process of its own: schedules on the real torch_npu, above a fake driver.
 
-It is given a folder with the driver's libraries, the wheel's folder, and for every trial a schedule and
-its rounds; of each it writes the driver's log and where buffers lie. Bodies only copy: all they read into
-scratch memory, and scratch memory into all they write.
+It is given the folders of the driver's libraries, of the wheel, and of the trials: of each there is a
+schedule and its rounds, and written beside them are the driver's log and where buffers lay. Bodies only
+copy: all they read into scratch memory, and scratch memory into all they write.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def trial(driver: Driver, folder: Path, name: str) -> None:
     (folder / f"{name}.memory").write_text(json.dumps(memory), encoding="utf-8")
 
 
-def main(folder: Path, wheel: Path) -> None:
-    driver = Driver(folder)
+def main(libraries: Path, wheel: Path, folder: Path) -> None:
+    driver = Driver(libraries)
     sys.path.insert(0, str(wheel))
     import torch
     import torch_npu  # type: ignore[import-not-found]  # noqa: F401
@@ -159,8 +159,9 @@ def main(folder: Path, wheel: Path) -> None:
     from conformance.slots import slots
 
     torch.set_num_threads(1)
-    (folder / "planted").write_text(json.dumps(planted(driver, folder)), encoding="utf-8")
-    (folder / "slots").write_text(json.dumps(slots(driver)), encoding="utf-8")
+    if (folder / "unjoined.json").exists():
+        (folder / "planted").write_text(json.dumps(planted(driver, folder)), encoding="utf-8")
+        (folder / "slots").write_text(json.dumps(slots(driver)), encoding="utf-8")
     names = sorted(path.stem for path in folder.glob("*.rounds"))
     for name in names:
         trial(driver, folder, name)
@@ -168,4 +169,4 @@ def main(folder: Path, wheel: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from conformance.built import build
 from conformance.compared import Compared, Memory
-from conformance.lines import Line, Log, Piece, log, parse
+from conformance.lines import SAID, Line, Log, Piece, log, parse
 from conformance.ordered import unordered
+from conformance.readable import Readable
 
 from oracles.sanitizer import Conflict
 from oracles.trace import rounds_of
@@ -81,7 +82,7 @@ class Logged:
     def memory(self) -> Memory:
         return Memory(json.loads((self.folder / f"{self.name}.memory").read_text(encoding="utf-8")))
 
-    @property
+    @cached_property
     def log(self) -> Log:
         return log(self.lines)
 
@@ -108,19 +109,13 @@ class Suite:
         unjoined = without_inner_join(self.trials["one_round"].schedule)
         (folder / "unjoined.json").write_text(to_json(unjoined), encoding="utf-8")
         build(wheel, folder)
-        path = os.pathsep.join([str(TESTS), *(entry for entry in sys.path if entry)])
-        environment = {
-            **os.environ,
-            "PYTHONPATH": path,
-            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-            "TASK_QUEUE_ENABLE": "0",  # calls come at once, between what bodies say
-        }
-        command = [sys.executable, "-m", "conformance.session", str(folder), str(wheel)]
-        found = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
-        assert found.returncode == 0, found.stderr[-4000:]
-        self.said = found.stdout
+        self.said = _run(folder, wheel, folder, queue=False)
+        self.queued = folder / "queued"
+        self.queued.mkdir()
+        for name in QUEUED:
+            for kind in ("json", "rounds"):
+                (self.queued / f"{name}.{kind}").symlink_to(folder / f"{name}.{kind}")
+        _run(folder, wheel, self.queued, queue=True)
 
     def _trials(self) -> Iterator[tuple[str, Trial]]:
         schedules = {path.stem: compiled(path) for path in SPECS}
@@ -135,6 +130,18 @@ class Suite:
     def logged(self, name: str) -> Logged:
         return Logged(self.trials[name], self.folder, name)
 
+    def asked(self, name: str, queued: bool) -> dict[str, list[str]]:
+        """What torch_npu asks of the driver on each stream and on the host, without what bodies say."""
+        folder = self.queued if queued else self.folder
+        logged = Logged(self.trials[name], folder, name)
+        read = Readable(logged.memory)
+        found: dict[str, list[str]] = {}
+        for line in logged.lines:
+            if line.op not in (*SAID, "touch"):
+                text = read.line(line)
+                found.setdefault(read.numbered(line.stream), []).append(text)
+        return found
+
     def slots(self) -> dict[str, list[str]]:
         return json.loads((self.folder / "slots").read_text(encoding="utf-8"))
 
@@ -142,7 +149,27 @@ class Suite:
         return json.loads((self.folder / "planted").read_text(encoding="utf-8"))
 
 
+QUEUED = ("eagle", "one_round", "h_task_update")
+"""What is run once more with torch_npu's queue of tasks, which is on unless it is switched off."""
 TOOTHED = ("eagle", "tree", "one_round", "h_task_update")
+
+
+def _run(libraries: Path, wheel: Path, folder: Path, queue: bool) -> str:
+    """What is in a folder, in a process of its own. Without the queue calls come at once, between what
+    bodies say.
+    """
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(TESTS), *(entry for entry in sys.path if entry)]),
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        "TASK_QUEUE_ENABLE": str(int(queue)),
+    }
+    session = [sys.executable, "-m", "conformance.session", str(libraries), str(wheel), str(folder)]
+    found = subprocess.run(
+        session, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+    assert found.returncode == 0, found.stderr[-4000:]
+    return found.stdout
 
 
 def without_a_wait(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:

@@ -6,7 +6,7 @@ import pytest
 from conformance.built import Absent, installed
 from conformance.compared import Difference
 from conformance.readable import Readable
-from conformance.suite import EXAMPLES, HERE, NAMES, Suite
+from conformance.suite import EXAMPLES, HERE, NAMES, QUEUED, Suite
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +18,11 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
 
 
 def test_it_says_that_it_is_a_fake(suite: Suite) -> None:
-    """All in one process, in its first words and in every error that the driver gives."""
+    """One process for all examples: in what it prints, and first in every log."""
     assert suite.said.splitlines()[-1] == f"fake driver, no NPU: {len(suite.trials)} schedules"
-    assert {path.stem for path in EXAMPLES} <= set(suite.trials)
+    for path in EXAMPLES:
+        with (suite.folder / f"{path.stem}.log").open(encoding="utf-8") as log:
+            assert next(log) == "fake driver, no NPU\n"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,7 +48,29 @@ def test_one_round_is_as_it_was_written_by_hand(suite: Suite) -> None:
     assert found == written.partition("\n\n")[2]
 
 
+@pytest.mark.parametrize("name", QUEUED)
+def test_the_queue_of_tasks_changes_nothing(suite: Suite, name: str) -> None:
+    """With torch_npu's own thread between, as is usual, every stream and the host are asked for the same."""
+    asked = suite.asked(name, queued=True)
+    assert asked == suite.asked(name, queued=False) and len(asked) > 2
+
+
 # The suite has teeth
+
+
+def test_each_call_that_is_left_out_is_missed(suite: Suite) -> None:
+    """Any one line of a log of a few rounds, whichever it is."""
+    logged = suite.logged("one_round")
+    rounds, graphs = logged.log
+    compared = 0
+    for lines in [*rounds[:-1], *graphs.values()]:
+        for place in range(lines[0].op == "finish", len(lines)):
+            line = lines.pop(place)
+            with pytest.raises(Difference):
+                logged.compared()
+            lines.insert(place, line)
+            compared += 1
+    assert compared > 100
 
 
 def test_each_wait_that_is_taken_away_is_missed(suite: Suite) -> None:
