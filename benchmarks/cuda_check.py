@@ -26,9 +26,9 @@ from torch import Tensor
 
 from benchmarks.paired import Pair, paired
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.bind import bind, load_program
+from plait.runtime.bind import bind
 from plait.runtime.devices.accelerator.accelerator import Accelerator
-from plait.runtime.devices.accelerator.kinds import KINDS
+from plait.runtime.devices.accelerator.kinds import KINDS, Kind
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.plain import Plain
@@ -58,6 +58,8 @@ ROUNDS = 6
 A_TURN = 20
 """Rounds of one measurement."""
 TURNS = 10
+CYCLE = 2
+"""Rounds after which copies come again, at most."""
 MOST_BYTES = 1 << 25
 """Of buffers that are still worth mixing on the CPU."""
 MOST_SECONDS = 240
@@ -142,7 +144,7 @@ def _mixed(kind: str, name: str, schedule: Schedule, bucket: Bucket) -> Row:
         replays = sum(
             graph["replays"] for entry in ours.counts() for graph in entry["graphs"].values()
         )
-        hand = _Hand(kind, schedule, ours, schedule.buckets.index(bucket))
+        hand = _Hand(kind, schedule, live)
         pair = paired(f"{name} / by hand", partial(_time, ours, live), hand.time, TURNS, "us")
     return Row(name, bucket.name, replays // ROUNDS, same, pair)
 
@@ -251,75 +253,79 @@ class _Hand:
     It waits where the schedule has the host wait, and nowhere else.
     """
 
-    def __init__(self, kind: str, schedule: Schedule, runner: Runner, number: int):
-        self.module = torch.get_device_module(kind)
-        self.stream = self.module.Stream()
-        self.rounds = 0
-        *_, bind_bucket = load_program(schedule)["BUCKETS"][number]
-        self.calls: list[Callable[[], object]] = []
+    def __init__(self, kind: str, schedule: Schedule, live: dict[str, Any]):
         blocks = [one.of for program in schedule.programs for one in program if one.op == "block"]
-        self.waited = {schedule.events[number].name for number in blocks}
-        device = _OneStream(KINDS[kind], self)
-        streams = [_ListedHost(self), *(_Listed(self) for _ in schedule.streams[1:])]
-        events = [device.events(one.name, one.depth) for one in schedule.events]
-        with torch.no_grad():
-            round, _ = bind_bucket(
-                device, runner._bodies, runner._buffers, runner._opaque, streams, events
-            )
-        self.rounds_listed = [self._listed(round, r) for r in range(4)]
+        self.device = _OneStream(KINDS[kind], {schedule.events[number].name for number in blocks})
+        self.runner = _bound(schedule, self.device)
+        self.rounds = [self._listed(live) for _ in range(CYCLE)]
+        self.round = 0
 
-    def _listed(self, round: Callable[[int], None], r: int) -> list[Callable[[], object]]:
-        self.calls = []
-        round(r)
-        return self.calls
+    def _listed(self, live: dict[str, Any]) -> list[Callable[[], object]]:
+        self.device.listed = []
+        self.runner.step(**live)
+        return self.device.listed
 
     def time(self) -> float:
+        module = self.device.module
         start = time.perf_counter()
-        with torch.no_grad(), self.module.stream(self.stream):
+        with torch.no_grad(), module.stream(self.device.only):
             for _ in range(A_TURN):
-                for call in self.rounds_listed[self.rounds % 4]:
+                for call in self.rounds[self.round % CYCLE]:
                     call()
-                self.rounds += 1
-        self.module.synchronize()
+                self.round += 1
+        module.synchronize()
         return (time.perf_counter() - start) / A_TURN * 1e6
 
 
 class _OneStream(Accelerator):
-    def __init__(self, kind: Any, hand: _Hand):
-        super().__init__(kind)
-        self.hand = hand
+    """Has one stream, runs nothing, and lists what a round is."""
 
-    def capture(self, name, place, steps, written, pool=None) -> Any:  # type: ignore[override]
+    def __init__(self, kind: Kind, waited: set[str]):
+        super().__init__(kind)
+        self.waited = waited
+        """Events that the host waits for."""
+        self.module = torch.get_device_module(kind.name)
+        self.only = self.module.Stream()
+        self.listed: list[Callable[[], object]] = []
+
+    def host(self) -> Any:
+        return _ListedHost(self)
+
+    def stream(self, name: str, kind: str) -> Any:
+        return _Listed(self)
+
+    def capture(self, name, place, steps, written, pool=None) -> Any:
         jobs = [what for op, _, what, _ in steps if op in ("run", "task")]
-        with self.hand.module.stream(self.hand.stream):
+        with torch.no_grad(), self.module.stream(self.only):
             for job in jobs:
                 job()
-        self.hand.module.synchronize()
-        graph = getattr(self.hand.module, self.kind.names["graph"].path)()
-        with self.hand.module.graph(graph, stream=self.hand.stream):
-            for job in jobs:
-                job()
+            self.module.synchronize()
+            graph = getattr(self.module, self.kind.names["graph"].path)()
+            with self.module.graph(graph, stream=self.only):
+                for job in jobs:
+                    job()
         return graph
 
 
 class _Listed:
-    """A stream, or the host, that lists what it is given."""
+    def __init__(self, device: _OneStream):
+        self.device = device
 
-    def __init__(self, hand: _Hand):
-        self.hand = hand
+    def begin(self, round: int) -> None:
+        pass
 
     def run(self, job: Any) -> None:
-        self.hand.calls.append(job)
+        self.device.listed.append(job)
 
     def rebind(self, job: Any, tasks: Any) -> None:
-        self.hand.calls.append(job)
+        self.device.listed.append(job)
 
     def replay(self, graph: Any) -> None:
-        self.hand.calls.append(graph.replay)
+        self.device.listed.append(graph.replay)
 
     def record(self, event: Any) -> None:
-        if event.name in self.hand.waited:
-            self.hand.calls.append(event.native.record)
+        if event.name in self.device.waited:
+            self.device.listed.append(event.native.record)
 
     def wait(self, event: Any) -> None:
         pass
@@ -327,7 +333,10 @@ class _Listed:
 
 class _ListedHost(_Listed):
     def wait(self, event: Any) -> None:
-        self.hand.calls.append(event.native.synchronize)
+        self.device.listed.append(event.native.synchronize)
+
+    def leave(self) -> None:
+        pass
 
 
 def _decoded(kind: str, target: str) -> Row:

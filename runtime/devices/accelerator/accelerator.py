@@ -20,7 +20,7 @@ from plait.runtime.devices.accelerator.meanings import meant
 from plait.runtime.devices.accelerator.streams import Host, Stream
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.cpu import tensors_of
-from plait.runtime.devices.job import Job, PhaseError, job
+from plait.runtime.devices.job import Job, explained, job
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Step
@@ -120,8 +120,8 @@ class Accelerator:
             self.finish()
         except Exception as error:
             said = meant(error, self.kind.meanings)
-            where = f"{self.name} failed in round {self._host.round} or before"
-            raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
+            kernel = job("a kernel", self.name, self.finish)  # of which phase, no device says
+            raise explained(said, kernel, "a stream", self._host.round) from error
         self._rested = True
 
     def recover(self) -> list[BaseException]:

@@ -39,7 +39,12 @@ def capture(
     What they have written is put back. Raises CaptureError.
     """
     with alone(), _own_stream(device), torch.inference_mode(False), torch.no_grad():
-        _warm_up(device, name, steps, written)
+        try:
+            _warm_up(device, name, steps, written)
+        except CaptureError:
+            raise
+        except Exception as error:  # as there is no memory to keep what it writes
+            raise _refused(device, name, place, error) from error
         numbers = {what for op, _, what, _ in steps if op in ("record", "wait")}
         events = {number: device.calls.event() for number in numbers}
         native = device.calls.graph()
@@ -102,7 +107,7 @@ def _issue_into(
         device.set_stream(origin)
         calls.capture_begin(graph.native, pool=pool, capture_error_mode=MODE)
     except Exception as error:
-        raise _refused(device, graph, error) from error
+        raise _refused(device, graph.name, graph.place, error) from error
     try:
         _issue(device, graph, steps, events)
     except BaseException:
@@ -116,7 +121,7 @@ def _issue_into(
         calls.capture_end(graph.native)
     except Exception as error:
         _drop(device, graph)
-        raise _refused(device, graph, error) from error
+        raise _refused(device, graph.name, graph.place, error) from error
 
 
 def _issue(
@@ -145,7 +150,7 @@ def _issue(
         except CaptureError:
             raise
         except Exception as error:
-            raise _refused(device, graph, error) from error
+            raise _refused(device, graph.name, graph.place, error) from error
 
 
 def _task(device: Accelerator, native: Any, job: Any) -> Task:
@@ -171,9 +176,9 @@ def _explained(device: Accelerator, name: str, job: Any) -> Iterator[None]:
         raise CaptureError(f"{found}: {type(said).__name__}: {said}") from error
 
 
-def _refused(device: Accelerator, graph: Graph, error: Exception) -> CaptureError:
+def _refused(device: Accelerator, name: str, place: str, error: Exception) -> CaptureError:
     said = meant(error, device.kind.meanings)
-    return CaptureError(f"{graph.place}: `{graph.name}` was not captured on {device.name}: {said}")
+    return CaptureError(f"{place}: `{name}` was not captured on {device.name}: {said}")
 
 
 def _drop(device: Accelerator, graph: Graph) -> None:

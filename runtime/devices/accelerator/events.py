@@ -12,6 +12,8 @@ class Event:
     waits for an ordinary event that is recorded with it.
     """
 
+    place = "an event"
+    """For messages: it has no line of its own in the spec."""
     __slots__ = ("filled", "inside", "name", "native", "owed", "waited")
 
     def __init__(self, name: str, native: Any, inside: Any = None):

@@ -154,11 +154,7 @@ def update(stream: Stream | Host, tasks: Iterable[tuple[Graph, int]]) -> None:
 def fail(error: BaseException, what: Any, stream: Stream | Host) -> NoReturn:
     """Raises the error with where it struck said in front, the device left so that it can go on."""
     stream.device.stop()
-    if not isinstance(error, Exception):
+    if isinstance(error, PhaseError) or not isinstance(error, Exception):
         raise error
     said = meant(error, stream.device.kind.meanings)
-    if isinstance(what, Event):
-        where = f"the event `{what.name}` failed on {stream.name} in round {stream.round}"
-        raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
-    found = explained(said, what, stream.name, stream.round)
-    raise found from (None if found is error else error)
+    raise explained(said, what, stream.name, stream.round) from error
