@@ -11,10 +11,13 @@ import ctypes
 import os
 import shutil
 import subprocess
-import sys
+import sysconfig
 import tempfile
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+
+import torch
 
 from contracts.wheels import cache_folder, fetched
 
@@ -34,18 +37,18 @@ class Absent(Exception):
 
 def installed() -> Path:
     """The folder to put on `sys.path` for torch_npu: never that of an environment, where it would break
-    `import torch` for all. Raises Absent when the wheel is not for this machine.
+    `import torch` for all. Raises Absent when the wheel is not for this machine, or for this torch.
     """
+    if not torch.__version__.startswith(VERSION):
+        raise Absent(f"torch is another than {VERSION}")
     folder = cache_folder() / f"torch_npu-{VERSION}"
-    if folder.exists():
-        return folder
-    wheel = fetched(VERSION)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
-        asked = [*pip, "--target", f"{made}/wheel", str(wheel)]
-        if subprocess.run(asked, capture_output=True, check=False).returncode:
-            raise Absent(f"the wheel of torch_npu {VERSION} is not for this machine")
-        Path(made, "wheel").rename(folder)
+    if not folder.exists():
+        with zipfile.ZipFile(fetched(VERSION)) as wheel:
+            with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+                wheel.extractall(f"{made}/wheel")
+                Path(made, "wheel").rename(folder)
+    if not (folder / f"torch_npu/_C{sysconfig.get_config_var('EXT_SUFFIX')}").exists():
+        raise Absent(f"the wheel of torch_npu {VERSION} is not for this machine")
     return folder
 
 
@@ -67,8 +70,6 @@ def build(folder: Path, into: Path) -> list[Path]:
 def asked_of_a_driver(folder: Path) -> set[str]:
     """Functions that the wheel calls and nobody has."""
     own = [*folder.glob("torch_npu/_C*.so"), *folder.glob("torch_npu/lib/*.so")]
-    import torch
-
     torchs = (Path(torch.__file__).parent / "lib").glob("*.so*")
     missing = _symbols("--undefined-only", own) - _symbols("--defined-only", [*own, *torchs])
     here = ctypes.CDLL(None)
