@@ -3,7 +3,8 @@
    It has one device on which everything takes no time. What torch_npu asks of it that matters for order
    is written into a log, with numbers instead of addresses: streams s1.., events e1.., graphs g1.., groups
    of tasks t1.., words to wait for w1... What it refuses, it refuses with the code that the real one
-   documents, and the line ends in that code. Kernels do nothing; a graph that is executed copies nothing. */
+   documents, and the line ends in that code. Kernels do nothing but fill and copy; a graph that is executed
+   not even that. */
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -79,8 +80,7 @@ typedef struct Graph Graph;
 typedef struct {
     int number;
     Graph *capture;    /* that it is part of now */
-    Graph *last_group; /* whose task group is open on it */
-    int updating;
+    int in_group, updating;
 } Stream;
 
 typedef struct {
@@ -198,7 +198,10 @@ aclError aclrtSynchronizeStream(aclrtStream stream)
     return end(stream && ((Stream *)stream)->capture ? ACL_ERROR_RT_STREAM_CAPTURED : ACL_SUCCESS);
 }
 
-aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) { return aclrtSynchronizeStream(stream); }
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout)
+{
+    return aclrtSynchronizeStream(stream);
+}
 
 aclError aclrtSynchronizeDevice(void)
 {
@@ -219,7 +222,10 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag)
     return end(ACL_SUCCESS);
 }
 
-aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) { return aclrtCreateEventExWithFlag(event, flag); }
+aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag)
+{
+    return aclrtCreateEventExWithFlag(event, flag);
+}
 
 aclError aclrtDestroyEvent(aclrtEvent event)
 {
@@ -420,9 +426,9 @@ aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream)
     BEGIN("tasks %s", of(on));
     if (!on || !on->capture)
         return end(ACL_ERROR_RT_STREAM_NOT_CAPTURED);
-    if (on->last_group)
+    if (on->in_group)
         return end(ACL_ERROR_STREAM_TASK_GROUP_STATUS);
-    on->last_group = on->capture;
+    on->in_group = 1;
     return end(ACL_SUCCESS);
 }
 
@@ -430,9 +436,9 @@ aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle)
 {
     Stream *on = stream;
     BEGIN("tasked %s", of(on));
-    if (!on || !on->last_group)
+    if (!on || !on->in_group)
         return end(ACL_ERROR_STREAM_TASK_GROUP_STATUS);
-    on->last_group = NULL;
+    on->in_group = 0;
     *handle = (aclrtTaskGrp)(intptr_t)++groups;
     say(" t%d", groups);
     return end(ACL_SUCCESS);
@@ -482,7 +488,10 @@ aclError aclrtMalloc(void **address, size_t size, aclrtMemMallocPolicy policy)
     return end(*address ? ACL_SUCCESS : ACL_ERROR_RT_MEMORY_ALLOCATION);
 }
 
-aclError aclrtMallocAlign32(void **address, size_t size, aclrtMemMallocPolicy policy) { return aclrtMalloc(address, size, policy); }
+aclError aclrtMallocAlign32(void **address, size_t size, aclrtMemMallocPolicy policy)
+{
+    return aclrtMalloc(address, size, policy);
+}
 
 aclError aclrtFree(void *address)
 {
@@ -502,7 +511,10 @@ aclError aclrtMallocHost(void **address, size_t size)
     return end(*address ? ACL_SUCCESS : ACL_ERROR_RT_MEMORY_ALLOCATION);
 }
 
-aclError aclrtMallocHostWithCfg(void **address, uint64_t size, aclrtMallocConfig *config) { return aclrtMallocHost(address, size); }
+aclError aclrtMallocHostWithCfg(void **address, uint64_t size, aclrtMallocConfig *config)
+{
+    return aclrtMallocHost(address, size);
+}
 
 aclError aclrtFreeHost(void *address)
 {
@@ -533,7 +545,8 @@ aclError aclrtMemcpy(void *to, size_t most_bytes, const void *from, size_t size,
     return end(ACL_SUCCESS);
 }
 
-aclError aclrtMemcpyAsync(void *to, size_t most_bytes, const void *from, size_t size, aclrtMemcpyKind kind, aclrtStream stream)
+aclError aclrtMemcpyAsync(void *to, size_t most_bytes, const void *from, size_t size, aclrtMemcpyKind kind,
+                          aclrtStream stream)
 {
     Stream *on = stream;
     BEGIN("copy %s %p %p %zu", of(on), to, from, size);
