@@ -40,9 +40,9 @@ class Skips:
     def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and isinstance(report.longrepr, tuple):
             reason = report.longrepr[2].removeprefix("Skipped: ")
-            line = f"{report.nodeid}: {reason}"
-            if line not in self.allowed:
-                self.unlisted.append(line)
+            file = report.nodeid.partition("::")[0]
+            if not {f"{report.nodeid}: {reason}", f"{file}: {reason}"} & self.allowed:
+                self.unlisted.append(f"{report.nodeid}: {reason}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

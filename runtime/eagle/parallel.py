@@ -56,9 +56,8 @@ class Parallel(Speculative):
         return ParallelChain(self.split, self.slots, span, self.rows, self.opaque)
 
     def prepare(self, progress: Callable[[str], None], count: int) -> None:
-        self.runner.prepare(
-            progress
-        )  # ranks capture all buckets together, and which they need no rank knows
+        # Ranks capture all buckets together, and which they need no rank knows.
+        self.runner.prepare(progress)
 
     def advance(self, rounds: int) -> bool:
         """Runs up to so many rounds and waits for them; whether any rank has a request left."""

@@ -28,10 +28,7 @@ class Module:
     @cached_property
     def exported(self) -> set[str] | None:
         """What `__all__` names; None where there is none."""
-        for node in self._tree.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                return set(ast.literal_eval(node.value))
-        return None
+        return _exported(self._tree)
 
     def found(self, path: str) -> Function | None:
         """The function of a dotted name, or what makes an object of a class."""
@@ -45,12 +42,24 @@ class Module:
 
     def _imported(self, name: str) -> ast.stmt | None:
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.ImportFrom) and node.module and node.level == 1:
-                for alias in node.names:
-                    if name == (alias.asname or alias.name):
-                        text = self.read(f"{self.folder}/{node.module.replace('.', '/')}.py")
-                        return _defined(ast.parse(text), alias.name)
+            if not isinstance(node, ast.ImportFrom) or not node.module or node.level != 1:
+                continue
+            for alias in node.names:
+                if alias.name == "*" or name == (alias.asname or alias.name):
+                    text = self.read(f"{self.folder}/{node.module.replace('.', '/')}.py")
+                    tree = ast.parse(text)
+                    if alias.name != "*":
+                        return _defined(tree, alias.name)
+                    if name in (_exported(tree) or ()):
+                        return _defined(tree, name)
         return None
+
+
+def _exported(tree: ast.Module) -> set[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return None
 
 
 def broken(module: Module, names: dict[str, Name]) -> list[str]:

@@ -24,7 +24,7 @@ UNREACHED = "no package registry is reached"
 @cache
 def npu(version: str) -> Module:
     """The module `torch.npu` of that version."""
-    with zipfile.ZipFile(_wheel(version)) as wheel:
+    with zipfile.ZipFile(fetched(version)) as wheel:
         kept = {
             name: wheel.read(name).decode()
             for name in wheel.namelist()
@@ -33,9 +33,13 @@ def npu(version: str) -> Module:
     return Module("torch_npu/npu", kept.__getitem__)
 
 
-def _wheel(version: str) -> Path:
+def cache_folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "plait-tests"
+    return Path(home) / "plait-tests"
+
+
+def fetched(version: str) -> Path:
+    folder = cache_folder()
     kept = folder / f"torch_npu-{version}.whl"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)

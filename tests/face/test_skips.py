@@ -17,11 +17,14 @@ def test_one(): pass
 """
 
 
-@pytest.mark.parametrize(("listed", "code"), [("", 1), ("test_it.py::test_one: too slow today", 0)])
+@pytest.mark.parametrize(
+    ("listed", "code"),
+    [("", 1), ("test_it.py::test_one: too slow today", 0), ("test_it.py: too slow today", 0)],
+)
 def test_a_skip_needs_a_line_in_the_list(
     listed: str, code: int, root: Path, tmp_path: Path
 ) -> None:
-    """The same skip fails a run that does not list it, and is named; listed, it passes."""
+    """The same skip fails a run that does not list it, and is named; listed, it or its file, it passes."""
     shutil.copy(root / "conftest.py", tmp_path)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "skips.txt").write_text(listed)

@@ -12,6 +12,7 @@ import torch
 from plait.runtime.devices.accelerator import memory as memories
 from plait.runtime.devices.accelerator.capture import capture
 from plait.runtime.devices.accelerator.events import Event
+from plait.runtime.devices.accelerator.external import External
 from plait.runtime.devices.accelerator.graph import Graph
 from plait.runtime.devices.accelerator.here import found
 from plait.runtime.devices.accelerator.kinds import Kind
@@ -19,7 +20,7 @@ from plait.runtime.devices.accelerator.meanings import meant
 from plait.runtime.devices.accelerator.streams import Host, Stream
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.cpu import tensors_of
-from plait.runtime.devices.job import Job, PhaseError, job
+from plait.runtime.devices.job import Job, explained, job
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Step
@@ -35,9 +36,9 @@ class Accelerator:
         self.capture_kind = kind.graphs
         self.abilities = kind.abilities
         self.calls.set_device(device=self.index)
-        self._place = torch.device(kind.name, self.index)
+        self.place = torch.device(kind.name, self.index)
         self._streams: list[Stream] = []
-        self._external: list[Event] = []
+        self.external = External(kind, self.calls)
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
         self._pools: dict[int, Any] = {}
         self._host = Host(self)
@@ -68,39 +69,15 @@ class Accelerator:
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
         if not external:
             return [Event(name, self.calls.event()) for _ in range(count)]
-        made = [self._external_event(name) for _ in range(count)]
-        self._external += made
-        return made
-
-    def _external_event(self, name: str) -> Event:
-        if self.kind.slots:
-            return Event(name, self.calls.event(), self.calls.external())
-        native = self.calls.external(external=True)
-        # A wait for an event that was never recorded is left out of a capture without a word.
-        self.calls.record(native, stream=self.current_stream())
-        return Event(name, native)
-
-    def record_inside(self, event: Event, native: Any) -> None:
-        """Fills the slot that graphs wait at, once for each replay."""
-        self.calls.record_external(event.inside, stream=native)
-        event.owed -= 1
-
-    def wait_inside(self, event: Event, native: Any) -> None:
-        """What a graph does to wait for an event from outside."""
-        if event.inside is None:
-            self.calls.wait_external(event.native, stream=native)
-            return
-        self.calls.wait_external(event.inside, stream=native)
-        if self.calls.reset_external is not None:
-            self.calls.reset_external(event.inside, stream=native)
+        return [self.external.event(name, self.current_stream()) for _ in range(count)]
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         if memory == "parameters" and not self.abilities.task_update:
             memory = "device"
-        return memories.empty(dtype, shape, memory, self._place)
+        return memories.empty(dtype, shape, memory, self.place)
 
     def block(self, size: int) -> torch.Tensor:
-        return torch.zeros(size, dtype=torch.uint8, device=self._place)
+        return torch.zeros(size, dtype=torch.uint8, device=self.place)
 
     def part(
         self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
@@ -114,7 +91,7 @@ class Accelerator:
         return tensors_of(value)
 
     def shadow(self, value: Any) -> Any:
-        return memories.shadow(value, self._place)
+        return memories.shadow(value, self.place)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         return job(name, place, memories.copy, memories.copies(pairs))
@@ -143,9 +120,15 @@ class Accelerator:
             self.finish()
         except Exception as error:
             said = meant(error, self.kind.meanings)
-            where = f"{self.name} failed in round {self._host.round} or before"
-            raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
+            kernel = job("a kernel", self.name, self.finish)  # of which phase, no device says
+            raise explained(said, kernel, "a stream", self._host.round) from error
         self._rested = True
+
+    def recover(self) -> list[BaseException]:
+        """Waits until nothing runs. What went wrong was raised where it did."""
+        self.stop()
+        self.synchronize()
+        return []
 
     def close(self) -> None:
         self.stop()
@@ -158,18 +141,11 @@ class Accelerator:
         self._pools.clear()
 
     def stop(self) -> None:
-        """Ends a round in the middle: what graphs wait for from outside comes now, or never would."""
+        """Ends a round in the middle."""
         self._rested = True
         with suppress(Exception):  # the device may be what has failed, which is said already
             self._host.leave()
-            native = self.current_stream()
-            for event in self._external:
-                while event.owed > 0:
-                    self.record_inside(event, native)
-                if event.owed < 0:
-                    self.wait_inside(event, native)
-        for event in self._external:
-            event.owed = 0
+            self.external.settle(self.current_stream())
 
     def see_what_came_before(self, native: Any) -> None:
         """What the caller did to buffers while nothing ran is done before the round begins."""

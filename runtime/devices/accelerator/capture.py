@@ -39,13 +39,23 @@ def capture(
     What they have written is put back. Raises CaptureError.
     """
     with alone(), _own_stream(device), torch.inference_mode(False), torch.no_grad():
-        _warm_up(device, name, steps, written)
+        try:
+            _warm_up(device, name, steps, written)
+        except CaptureError:
+            raise
+        except Exception as error:  # as there is no memory to keep what it writes
+            raise _refused(device, name, place, error) from error
         numbers = {what for op, _, what, _ in steps if op in ("record", "wait")}
         events = {number: device.calls.event() for number in numbers}
         native = device.calls.graph()
         phases = tuple(what.name for op, _, what, _ in steps if op in ("run", "task"))
         graph = Graph(name, place, phases, native, list(events.values()))
-        _issue_into(device, graph, steps, events, pool)
+        external = [what for op, _, what, _ in steps if op == "external"]
+        held = device.calls.reserved(device=device.index)
+        with device.external.asked_anew(external, device.current_stream()):
+            _issue_into(device, graph, steps, events, pool)
+        device.finish()
+        graph.taken = max(device.calls.reserved(device=device.index) - held, 0)
     return graph
 
 
@@ -97,7 +107,7 @@ def _issue_into(
         device.set_stream(origin)
         calls.capture_begin(graph.native, pool=pool, capture_error_mode=MODE)
     except Exception as error:
-        raise _refused(device, graph, error) from error
+        raise _refused(device, graph.name, graph.place, error) from error
     try:
         _issue(device, graph, steps, events)
     except BaseException:
@@ -111,14 +121,14 @@ def _issue_into(
         calls.capture_end(graph.native)
     except Exception as error:
         _drop(device, graph)
-        raise _refused(device, graph, error) from error
+        raise _refused(device, graph.name, graph.place, error) from error
 
 
 def _issue(
     device: Accelerator, graph: Graph, steps: Iterable[Step], events: dict[int, Any]
 ) -> None:
     calls = device.calls
-    for op, stream, what, buffers in steps:
+    for op, stream, what, numbers in steps:
         native = stream.native
         device.set_stream(native)
         try:
@@ -128,20 +138,19 @@ def _issue(
             elif op == "task":
                 with _explained(device, graph.name, what):
                     task = _task(device, native, what)
-                for buffer in buffers:
+                for buffer in numbers:
                     graph.tasks.setdefault(buffer, []).append(task)
             elif op == "record":
                 calls.record(events[what], stream=native)
             elif op == "wait":
                 calls.wait(events[what], stream=native)
             else:
-                device.wait_inside(what, native)
-                if what.inside is not None:
-                    graph.external.append(what)
+                device.external.wait(what, native)
+                graph.external.append((what, next(iter(numbers), 0)))
         except CaptureError:
             raise
         except Exception as error:
-            raise _refused(device, graph, error) from error
+            raise _refused(device, graph.name, graph.place, error) from error
 
 
 def _task(device: Accelerator, native: Any, job: Any) -> Task:
@@ -167,9 +176,9 @@ def _explained(device: Accelerator, name: str, job: Any) -> Iterator[None]:
         raise CaptureError(f"{found}: {type(said).__name__}: {said}") from error
 
 
-def _refused(device: Accelerator, graph: Graph, error: Exception) -> CaptureError:
+def _refused(device: Accelerator, name: str, place: str, error: Exception) -> CaptureError:
     said = meant(error, device.kind.meanings)
-    return CaptureError(f"{graph.place}: `{graph.name}` was not captured on {device.name}: {said}")
+    return CaptureError(f"{place}: `{name}` was not captured on {device.name}: {said}")
 
 
 def _drop(device: Accelerator, graph: Graph) -> None:

@@ -12,12 +12,18 @@ class Event:
     waits for an ordinary event that is recorded with it.
     """
 
-    __slots__ = ("inside", "name", "native", "owed")
+    place = "an event"
+    """For messages: it has no line of its own in the spec."""
+    __slots__ = ("filled", "inside", "name", "native", "owed", "waited")
 
     def __init__(self, name: str, native: Any, inside: Any = None):
         self.name = name
         self.native = native
         self.inside = inside
-        """The slot that graphs wait at; None: there is none."""
+        """What graphs wait for; None: none does."""
+        self.filled = -1
+        """The round of its newest record."""
         self.owed = 0
-        """Replays that wait at the slot, less records: 0 at the end of a whole round."""
+        """Replays that wait at the slot, less records: 0 when each has had its own."""
+        self.waited = False
+        """Whether a wait at the slot was asked for since the last record was."""

@@ -26,9 +26,13 @@ class Graph:
         self.kernels = len(phases)
         """Calls of phases: how many kernels they launch is the device's to know."""
         self.replays = 0
+        self.ran = -1
+        """The newest round that it was replayed in."""
+        self.taken = 0
+        """Bytes that it needed beyond what its pool had."""
         self.native = native
-        self.external: list[Event] = []
-        """Slots that it waits at from inside, once a replay."""
+        self.external: list[tuple[Event, int]] = []
+        """What it waits for from inside, once a replay, and of how many rounds back."""
         self.tasks: dict[int, list[Task]] = {}
         """By the buffer that their parameters are in."""
         self._kept = kept

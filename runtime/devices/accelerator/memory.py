@@ -16,7 +16,7 @@ def empty(dtype: str, shape: tuple[int, ...], memory: str, device: torch.device)
     kind = DTYPES[dtype]
     if memory == "device":
         return torch.zeros(shape, dtype=kind, device=device)
-    return torch.zeros(shape, dtype=kind, pin_memory=memory != "parameters")
+    return torch.zeros(shape, dtype=kind, device="cpu", pin_memory=memory != "parameters")
 
 
 def part(block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:

@@ -47,6 +47,8 @@ class Calls:
     replay: Callable[..., Any]
     reset: Callable[..., Any]
     pool: Callable[..., Any]
+    reserved: Callable[..., Any]
+    """Bytes that the allocator holds."""
     reset_external: Callable[..., Any] | None = None
     task_begin: Callable[..., Any] | None = None
     task_end: Callable[..., Any] | None = None
@@ -69,6 +71,7 @@ COMMON = {
     "wait": Name("Event.wait", ("stream",)),
     "wait_on_host": Name("Event.synchronize"),
     "pool": Name("graph_pool_handle"),
+    "reserved": Name("memory_reserved", ("device",)),
 }
 
 

@@ -38,6 +38,7 @@ class Stream:
         try:
             self._set_stream(stream=self.native)
             job()
+            job.ran = self.round
         except BaseException as error:
             fail(error, job, self)
 
@@ -47,19 +48,20 @@ class Stream:
 
     def replay(self, graph: Graph) -> None:
         try:
+            for event, back in graph.external:
+                self.device.external.replayed(event, back, self.native, self.round)
             self._set_stream(stream=self.native)
             self._replay(graph.native)
+            graph.ran = self.round
         except BaseException as error:
             fail(error, graph, self)
         graph.replays += 1
-        for event in graph.external:
-            event.owed += 1
 
     def record(self, event: Event) -> None:
         try:
             self._record(event.native, stream=self.native)
             if event.inside is not None:
-                self.device.record_inside(event, self.native)
+                self.device.external.record(event, self.native, self.round)
         except BaseException as error:
             fail(error, event, self)
 
@@ -107,6 +109,7 @@ class Host:
             if self._before is not None:
                 self.device.set_stream(self._before)
             job()
+            job.ran = self.round
         except BaseException as error:
             fail(error, job, self)
 
@@ -114,6 +117,15 @@ class Host:
         self.run(job)
         update(self, tasks)
         self.device.calls.finish(self.native)  # what the host is given is done when it goes on
+
+    def record(self, event: Event) -> None:
+        """Of what the host has done, for a graph that waits for it from inside."""
+        try:
+            self.device.calls.record(event.native, stream=self.native)
+            if event.inside is not None:
+                self.device.external.record(event, self.native, self.round)
+        except BaseException as error:
+            fail(error, event, self)
 
     def wait(self, event: Event) -> None:
         try:
@@ -142,11 +154,7 @@ def update(stream: Stream | Host, tasks: Iterable[tuple[Graph, int]]) -> None:
 def fail(error: BaseException, what: Any, stream: Stream | Host) -> NoReturn:
     """Raises the error with where it struck said in front, the device left so that it can go on."""
     stream.device.stop()
-    if not isinstance(error, Exception):
+    if isinstance(error, PhaseError) or not isinstance(error, Exception):
         raise error
     said = meant(error, stream.device.kind.meanings)
-    if isinstance(what, Event):
-        where = f"the event `{what.name}` failed on {stream.name} in round {stream.round}"
-        raise PhaseError(f"{where}: {type(said).__name__}: {said}") from error
-    found = explained(said, what, stream.name, stream.round)
-    raise found from (None if found is error else error)
+    raise explained(said, what, stream.name, stream.round) from error
