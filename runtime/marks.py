@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 import torch
 
 from plait.runtime.devices.base import Device, DeviceError, Host, Stream
+from plait.runtime.devices.graph import Graph
 from plait.runtime.devices.job import Job, job
 
 VARIABLE = "PLAIT_MARKS"
@@ -132,8 +134,11 @@ class _Marking:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
+    def _text(self, name: str) -> str:
+        return f"{self._pipeline}/{name} #{self.round}"
+
     def _marked(self, done: Job) -> Job:
-        marker, text = self._marker, f"{self._pipeline}/{done.name} #{self.round}"
+        marker, text = self._marker, self._text(done.name)
 
         def run() -> None:
             opened = marker.open(text)
@@ -161,7 +166,15 @@ class _MarkedStream(_Marking):
         self.stream.begin(round)
 
     def replay(self, graph: Any) -> None:
-        self.stream.run(self._marked(graph.job))
+        if isinstance(graph, Graph):  # of the CPU, where the stream's thread launches it later
+            rest = [(event, back, self._marked(job)) for event, back, job in graph.rest]
+            self.stream.replay(SimpleNamespace(job=self._marked(graph.job), rest=rest))
+            return
+        opened = self._marker.open(self._text(graph.name))
+        try:
+            self.stream.replay(graph)
+        finally:
+            self._marker.close(opened)
 
 
 class _MarkedHost(_Marking):

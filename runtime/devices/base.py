@@ -49,8 +49,6 @@ class Graph(Protocol):
     kernels: int
     replays: int
     """How often it has run."""
-    job: Any
-    """Launches it on the stream that runs it."""
     ran: int
     """The newest round in which it came to its end."""
     taken: int
