@@ -31,7 +31,9 @@ def bind(
     Raises BindError when bodies or buffers do not fit, DeviceError for a device that is not here.
     """
     made = named(device, trace) if isinstance(device, str) else device
-    return Runner(load_program(schedule), bodies, opaque, made, arena)
+    told = getattr(made, "told", None)
+    around = None if told is None else told(schedule)
+    return Runner(load_program(schedule), bodies, opaque, made, arena, around)
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

@@ -38,7 +38,8 @@ class Runner:
     place. `nextn[1]` is bound to the body of that name, or else to `nextn`, called with `index=1`.
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
     that makes one for the sizes of a bucket: once, at the largest, if the buffer is carried. Without
-    `arena` no buffer shares memory with another, and all may be looked at.
+    `arena` no buffer shares memory with another, and all may be looked at. `around` gives what is
+    called in a body's place, by the number of its phase.
 
     Raises BindError.
     """
@@ -50,6 +51,7 @@ class Runner:
         opaque: Mapping[str, Any] | None,
         device: Any,
         arena: bool = True,
+        around: Callable[[int, Callable], Callable] | None = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -64,6 +66,8 @@ class Runner:
         self._waits: list[int] = [waits for _, _, waits, *_ in program["BUCKETS"]]
         self._rows: list[list[int]] = [rows for *_, rows, _ in program["BUCKETS"]]
         self._bodies = [self._body(bodies, *phase) for phase in program["PHASES"]]
+        if around is not None:
+            self._bodies = [around(*entry) for entry in enumerate(self._bodies)]
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
         with _for_any_thread():

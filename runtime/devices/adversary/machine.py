@@ -1,0 +1,86 @@
+"""One thread that does what streams were given, one beginning or end at a time, in an order of its choice.
+
+What the device is given is legal to do once all that must come before it is done; until the host waits
+for it, it need not be done at all. So after everything that the host issues, and while it waits, the
+choice (`choice.py`) says who goes on: a stream that can, or the host.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import torch
+
+from plait.runtime.devices.adversary.calls import Call, Work
+from plait.runtime.devices.adversary.choice import Choice
+from plait.runtime.devices.adversary.lives import Lives
+from plait.runtime.devices.adversary.queues import Gate, Queue
+from plait.runtime.devices.adversary.replay import Graph, lose
+from plait.runtime.devices.base import DeviceError
+
+
+class Machine:
+    def __init__(self, choice: Choice, random: Random, poisons: bool):
+        self.choice = choice
+        self.poisons = poisons
+        self.lives = Lives(random, poisons)
+        self.queues: list[Queue] = []
+        self.actions = 0
+        """How many beginnings and ends there were."""
+        self._pools: dict[int, list[Graph]] = {}
+
+    def call(self, job: Work, round: int) -> Call:
+        made = Call(job, round, self.lives)
+        if self.choice.early(made):
+            made.read_early()
+        return made
+
+    def drift(self) -> None:
+        """The host has issued something: streams go on for as long as the choice has them before it."""
+        while (queue := self.choice.before_host(self.ready())) is not None:
+            self._act(queue)
+
+    def until(self, gate: Gate) -> None:
+        """The host waits."""
+        while not gate.opened:
+            ready = self.ready()
+            if gate.opened:
+                break
+            if not ready:
+                raise DeviceError(f"the host waits for `{gate.name}`, and nothing can go on")
+            self._act(self.choice.among(ready))
+
+    def finish(self) -> None:
+        """Until nothing is left. Raises DeviceError when streams wait for each other."""
+        while ready := self.ready():
+            self._act(self.choice.among(ready))
+        for queue in self.queues:
+            if not queue.idle:
+                wait = queue.items[0] if queue.items else queue.flying
+                raise DeviceError(f"{queue.name} waits for `{wait.name}`, and nothing can go on")
+
+    def ready(self) -> list[Queue]:
+        while any([queue.settle() for queue in self.queues]):
+            pass
+        return [queue for queue in self.queues if queue.next is not None]
+
+    def forget_results(self, graph: Graph) -> None:
+        """A graph replays: what graphs of its pool have written is lost."""
+        graphs = [graph] if graph.pool is None else self._pools.setdefault(graph.pool, [])
+        if graph not in graphs:
+            graphs.append(graph)
+        if self.poisons:
+            for one in graphs:
+                lose(one.results)
+
+    def _act(self, queue: Queue) -> None:
+        self.actions += 1
+        threads = torch.get_num_threads()
+        if threads != 1:
+            torch.set_num_threads(1)
+        try:
+            with torch.no_grad():
+                queue.act()
+        finally:
+            if threads != 1:
+                torch.set_num_threads(threads)
