@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from itertools import count, repeat
 from math import prod
 from typing import Any
 
@@ -48,22 +49,29 @@ class Mixing:
         self._ramp = torch.arange(1 + _largest(schedule))
         self._weights = self._ramp * ODD | 1
         self.bodies: dict[str, Callable[..., None]] = {
-            name: self._body(name, forms, watched or name not in captured)
+            name: self._body(name, forms, name not in captured, watched)
             for name, forms in kinds.items()
         }
         shapes = _opaque_shapes(schedule)
         self.opaque = {name: _maker(shape) for name, shape in shapes.items()}
 
     def _body(
-        self, name: str, forms: dict[frozenset[str], dict[str, Kind]], noted: bool
+        self,
+        name: str,
+        forms: dict[frozenset[str], dict[str, Kind]],
+        eager: bool,
+        watched: bool,
     ) -> Callable[..., None]:
+        """An eager phase mixes in how often it has run: a graph that does not call it could not."""
+        noted = eager or watched
         salt = zlib.crc32(name.encode())
+        times = count() if eager else repeat(0)
         if noted:
             self.read[name] = []
 
         def body(**given: Tensor) -> None:
             kinds = forms[frozenset(given)]
-            mixed = torch.full((), salt, dtype=torch.int64)
+            mixed = torch.full((), salt + next(times), dtype=torch.int64)
             read = {}
             for argument, kind in sorted(kinds.items()):
                 if kind != "writes":

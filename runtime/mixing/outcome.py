@@ -130,13 +130,15 @@ def _runs(schedule: Schedule, count: int) -> dict[str, list[tuple[int, int]]]:
 
 
 def _left(schedule: Schedule, runner: Any) -> dict[str, str]:
-    read = {a.buffer for p in schedule.phases for a in p.arguments if a.kind == "reads"}
+    read = {a.buffer for p in schedule.phases for a in p.arguments if a.kind != "writes"}
     scratch = scratch_of(schedule)
     found = {}
     for number, buffer in enumerate(schedule.buffers):
         lasting = buffer.carried or buffer.memory != "device" or number not in read
         if not lasting or buffer.offset is not None or number in scratch:
             continue
+        if buffer.pool is not None:
+            continue  # a replay may have written over it
         if buffer.opaque and not buffer.carried:
             continue  # made for every bucket anew
         copies = [runner.buffer(buffer.name, back) for back in range(buffer.copies)]

@@ -18,6 +18,8 @@ class Access:
     """Whether it may be read as soon as it is issued: memory of the host, which reads it for a stream."""
     scratch: bool = False
     """Whether it holds nothing between phases, and serves one at a time."""
+    pool: int | None = None
+    """The pool of graphs that it is said to lie in."""
 
 
 UNKNOWN = Access()
@@ -89,7 +91,9 @@ def _access(
         return Access("reads")
     kind = "updates" if buffer.opaque and argument.kind == "writes" else argument.kind
     early = buffer.memory == "host" and phase.stream != HOST and capture is None
-    return Access(kind, argument.buffer, early, argument.buffer in scratch)
+    pooled = buffer.pool is not None and schedule.pools[buffer.pool].size is None
+    pool = buffer.pool if pooled else None
+    return Access(kind, argument.buffer, early, argument.buffer in scratch, pool)
 
 
 def _results(schedule: Schedule, phase: Phase, capture: Capture) -> tuple[str, ...]:

@@ -101,6 +101,9 @@ class Adversary:
 
     def call(self, name: str, place: str, body: Callable, arguments: dict[str, Any]) -> Work:
         declared = body.declared if isinstance(body, Told) else NOTHING
+        for argument, access in declared.accesses.items():
+            if access.pool is not None:
+                self.machine.lies_in(access.pool, tensors_of(arguments[argument]))
         return work(name, place, body, declared, arguments)
 
     def capture(

@@ -136,7 +136,7 @@ def mortal(schedule: Schedule) -> frozenset[int]:
     return frozenset(
         number
         for number, buffer in enumerate(schedule.buffers)
-        if not (buffer.carried or buffer.static or buffer.task or buffer.opaque)
-        and buffer.copies == 1
+        if not (buffer.carried or buffer.task or buffer.opaque)
+        and (buffer.copies, buffer.memory) == (1, "device")
         and number in read - kept
     )

@@ -28,6 +28,7 @@ class Machine:
         self.actions = 0
         """How many beginnings and ends there were."""
         self._pools: dict[int, list[Graph]] = {}
+        self._pooled: dict[int, list[torch.Tensor]] = {}
 
     def call(self, job: Work, round: int) -> Call:
         made = Call(job, round, self.lives)
@@ -64,14 +65,19 @@ class Machine:
             pass
         return [queue for queue in self.queues if queue.next is not None]
 
+    def lies_in(self, pool: int, tensors: list[torch.Tensor]) -> None:
+        """Memory that someone put in a pool of graphs, whose replays write over it."""
+        self._pooled.setdefault(pool, []).extend(tensors)
+
     def forget_results(self, graph: Graph) -> None:
-        """A graph replays: what graphs of its pool have written is lost."""
+        """A graph replays: what graphs of its pool have written is lost, and what else lies there."""
         graphs = [graph] if graph.pool is None else self._pools.setdefault(graph.pool, [])
         if graph not in graphs:
             graphs.append(graph)
         if self.poisons:
             for one in graphs:
                 lose(one.results)
+            lose(self._pooled.get(graph.pool, []) if graph.pool is not None else [])
 
     def _act(self, queue: Queue) -> None:
         self.actions += 1

@@ -35,40 +35,38 @@ class Event:
         self.place = place
         self.count = count
         self.newest: Gate | None = None
-        self._rounds: dict[int, Gate] = {}
+        self._last = -1
+        self._ahead: dict[int, list[Wait]] = {}
+        """Of rounds to come, the waits of graphs that were issued before the record."""
 
     def record(self, gate: Gate, round: int) -> None:
-        self.newest = gate
-        self._rounds = {at: one for at, one in self._rounds.items() if at > round - self.count}
-        self._rounds[round] = gate
+        self.newest, self._last = gate, round
+        for wait in self._ahead.pop(round, ()):
+            wait.gate = gate
 
-    def of_round(self, round: int) -> Gate | None:
-        return self._rounds.get(self.meant(round))
-
-    def meant(self, round: int) -> int:
-        """Of the rounds that take turns with its events, the newest one up to that which is this one's."""
-        return round - (round - self.place) % self.count
+    def from_inside(self, round: int) -> Wait | None:
+        """The wait of a graph that is issued in a round; None: in none so far there was a record."""
+        meant = round - (round - self.place) % self.count
+        if meant < 0:
+            return None
+        wait = Wait(self.newest if self._last == meant else None, self.name)
+        if wait.gate is None:
+            self._ahead.setdefault(meant, []).append(wait)
+        return wait
 
 
 class Wait:
     """A stream's place behind a record; within a graph, perhaps of one that is still to be issued."""
 
-    __slots__ = ("event", "gate", "round")
+    __slots__ = ("gate", "name")
 
-    def __init__(self, gate: Gate | None, event: Event | None = None, round: int = 0):
+    def __init__(self, gate: Gate | None, name: str):
         self.gate = gate
-        self.event = event
-        self.round = round
+        self.name = name
 
     @property
     def over(self) -> bool:
-        if self.gate is None and self.event is not None:
-            self.gate = self.event.of_round(self.round)
         return self.gate is not None and self.gate.opened
-
-    @property
-    def name(self) -> str:
-        return self.gate.name if self.gate is not None else self.event.name if self.event else ""
 
 
 class Queue:
@@ -105,7 +103,7 @@ class Queue:
 
     def wait(self, event: Event) -> None:
         if event.newest is not None:
-            self.give(Wait(event.newest))
+            self.give(Wait(event.newest, event.name))
 
     # As what the machine chooses from
 

@@ -43,8 +43,9 @@ class Graph:
             if op in ("run", "task"):
                 yield stream, self.machine.call(what, round)
             elif op == "external":
-                if what.meant(round) >= 0:
-                    yield stream, Wait(None, what, round)
+                wait = what.from_inside(round)
+                if wait is not None:
+                    yield stream, wait
             else:
                 yield stream, (op, what)
 
@@ -71,7 +72,8 @@ class Replay:
                 op, number = item
                 if op == "record":
                     gates[number] = Gate(queue, f"{self.name}.{number}")
-                item = gates[number] if op == "record" else Wait(gates[number])
+                gate = gates[number]
+                item = gate if op == "record" else Wait(gate, gate.name)
             queue.items.append(item)
         self.machine.queues += self._queues.values()
 
