@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from plait.runtime.devices.base import Device
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
@@ -55,7 +56,7 @@ def decode(
     *,
     with_plain: bool = True,
     captured: bool = True,
-    device: str = "cpu",
+    device: str | Device = "cpu",
     trace: Trace | None = None,
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from plait.runtime.bind import bind
+from plait.runtime.devices.base import Device
 from plait.runtime.eagle.chain import (
     NOT_ACCEPTED,
     Chain,
@@ -42,7 +43,7 @@ class Speculative:
         model: TinyModel,
         requests: list[Request],
         *,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         trace: Trace | None = None,
         keep_logits: bool = False,
         on_tokens: Callable[[Request, int], None] = lambda request, count: None,

@@ -42,10 +42,11 @@ class Mixing:
         kinds: dict[str, dict[frozenset[str], dict[str, Kind]]] = {}
         for phase in schedule.phases:
             given: dict[str, Kind] = {
-                one.name: "writes" if one.buffer in scratch else one.kind
-                for one in phase.arguments
+                one.name: "writes" if one.buffer in scratch else one.kind for one in phase.arguments
             }
             kinds.setdefault(phase.name, {})[frozenset(given)] = given
+        self.outside = frozenset(kinds) - captured
+        """Phases that are in no graph on any route."""
         self._ramp = torch.arange(1 + _largest(schedule))
         self._weights = self._ramp * ODD | 1
         self.bodies: dict[str, Callable[..., None]] = {

@@ -1,4 +1,4 @@
-"""A schedule with little in its buffers: what waits for what is the same, and what there is to mix is less."""
+"""A schedule with less in its buffers: what waits for what is the same, and there is less to mix."""
 
 from __future__ import annotations
 

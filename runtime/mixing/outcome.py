@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -25,13 +25,16 @@ class Outcome:
     """By the name of a phase, what it read each time it ran; without those of graphs that do not say."""
     left: dict[str, str]
     """Of every buffer that outlives a round, or that only someone outside reads: a digest of all copies."""
+    outside: frozenset[str] = frozenset()
+    """Phases that are in no graph on any route."""
     failed: str | None = None
     """What went wrong on the way."""
 
     @property
     def digest(self) -> str:
         """Of what is left, and of all that phases outside graphs read."""
-        return _digest(sorted(self.left.items()), self.failed)
+        read = {name: reads for name, reads in self.read.items() if name in self.outside}
+        return _digest(sorted(self.left.items()), sorted(read.items()), self.failed)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def mixed(schedule: Schedule, device: str | Device, count: int, *, arena: bool =
                 raise
             failed = str(error)
         left = {} if failed else _left(schedule, runner)
-    return Outcome(mixing.read, left, failed)
+    return Outcome(mixing.read, left, mixing.outside, failed)
 
 
 def parting(schedule: Schedule, count: int, expected: Outcome, found: Outcome) -> Parting | None:

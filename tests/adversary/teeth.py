@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cases.marks import marks
 from cases.test_cases import JUDGED
 from cases.test_variations import HEAD, PATHS
+
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.library import load_library
@@ -14,12 +17,14 @@ from plait.dsl.settings import variants_of
 from plait.dsl.span import Source
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.mixing.narrow import narrow
-from plait.runtime.mixing.outcome import Outcome, mixed, parting
+from plait.runtime.mixing.outcome import mixed, parting
 from plait.runtime.schedule import Schedule
 
 ROUNDS = 6
 RACES = ("PL2", "PL3", "PL407", "PL511")
-"""How the codes begin that say: two touch one memory without an order, or what is there is not yet, or no more."""
+"""How the codes of races begin, and of reading what is not there yet or no more."""
+CAUSES = re.compile("|".join((*RACES, "PL40[1346]")))
+"""What such may be told as: a branch that never comes back, a use before its await."""
 
 
 @dataclass(frozen=True)
@@ -34,32 +39,44 @@ class Bite:
 
 
 def racy() -> Iterator[tuple[str, list[Schedule]]]:
-    """Every case and variation, with its pipelines and variants in which something of the kind is found."""
+    """Each case and variation, with its pipelines and variants in which something of the kind is found."""
     for case in JUDGED:
-        yield case.name, _schedules(case.source(), recipe=case.recipe(), **case.asked)
+        if CAUSES.search(case.verdict):
+            yield from _named(case.name, case.source(), recipe=case.recipe(), **case.asked)
     for path in PATHS:
         source = read_source(path)
+        if not any(CAUSES.match(code) for _, code in marks(source)):
+            continue
         head = HEAD.match(source.text)
         assert head is not None
         limits = (head[3],) if head[3] else ()
-        yield path.stem, _schedules(source, target=head[2], limits=limits)
+        yield from _named(path.stem, source, target=head[2], limits=limits)
 
 
-def _schedules(source: Source, **asked) -> list[Schedule]:
+def _named(name: str, source: Source, **asked) -> Iterator[tuple[str, list[Schedule]]]:
+    found = [one for one in lowered(source, **asked) if any(map(_is_racy, one.unchecked))]
+    if found:
+        yield name, found
+
+
+def _is_racy(code: str) -> bool:
+    return code.startswith(RACES)
+
+
+def lowered(source: Source, **asked) -> list[Schedule]:
+    """Of every pipeline and variant whose names and sizes are right, whatever else is wrong."""
     try:
         file = load_library(source).file
     except SpecError:
-        return []  # not even its names are right
+        return []
     found = []
     for pipeline in file.pipelines:
         for variant in (None, *(one.name.text for one in variants_of(file, pipeline))):
             these = Asked(pipeline.name.text, variant, unchecked=True, environment={}, **asked)
             try:
-                made = compile_source(source, these)
+                found.append(narrow(compile_source(source, these)))
             except SpecError:
                 continue
-            if any(code.startswith(RACES) for code in made.unchecked):
-                found.append(narrow(made))
     return found
 
 
@@ -72,6 +89,3 @@ def bitten(name: str, schedules: list[Schedule], seeds: int) -> Bite:
             if where is not None:
                 return Bite(name, seed, str(where), seed + 1)
     return Bite(name, None, "", seeds)
-
-
-__all__ = ["Bite", "Outcome", "bitten", "racy"]

@@ -39,8 +39,9 @@ def work(name: str, place: str, body: Callable, declared: Declared, given: dict[
 class Call:
     """One run of a job on a stream."""
 
-    def __init__(self, job: Work, round: int, lives: Lives):
+    def __init__(self, job: Job, declared: Declared, round: int, lives: Lives):
         self.job = job
+        self.declared = declared
         self.round = round
         self.lives = lives
         self.name: str = job.name
@@ -53,7 +54,7 @@ class Call:
     def read_early(self) -> None:
         """What the host may read for it, it has read as it was issued."""
         for name, value in self.job.keywords.items():
-            if self.job.declared.accesses.get(name, UNKNOWN).early:
+            if self.declared.accesses.get(name, UNKNOWN).early:
                 self._early[name] = _copied(value)
 
     def begin(self) -> None:
@@ -82,7 +83,7 @@ class Call:
 
     def _given(self, name: str, value: Any) -> Any:
         """What stands for an argument while the body runs."""
-        access = self.job.declared.accesses.get(name, UNKNOWN)
+        access = self.declared.accesses.get(name, UNKNOWN)
         before = self._early.get(name) if access.early else None
         before = _copied(value) if before is None else before
         if access.kind == "reads":
@@ -102,7 +103,7 @@ class Call:
         return made
 
     def _meet(self) -> None:
-        group = self.job.declared.group
+        group = self.declared.group
         if group is not None:
             others = self.lives.talking.setdefault(group, [])
             for other in (*others, self) if others else ():
@@ -110,7 +111,7 @@ class Call:
             others.append(self)
 
     def _part(self) -> None:
-        group = self.job.declared.group
+        group = self.declared.group
         if group is not None and self in self.lives.talking.get(group, ()):
             self.lives.talking[group].remove(self)
 
@@ -118,9 +119,7 @@ class Call:
 class _Output:
     """Memory, what it held when the call began, and what the body made of that."""
 
-    def __init__(
-        self, memory: torch.Tensor, before: torch.Tensor, made: torch.Tensor, whole: bool
-    ):
+    def __init__(self, memory: torch.Tensor, before: torch.Tensor, made: torch.Tensor, whole: bool):
         self.memory = memory
         self.before = before
         self.made = made

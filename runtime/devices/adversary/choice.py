@@ -94,21 +94,21 @@ class Late(Lots):
         super().__init__(random)
         self.phase = phase
 
-    def spared(self, queue: Queue) -> bool:
-        """Whether a stream can go on without what is delayed."""
+    def delayed(self, queue: Queue) -> bool:
+        """Whether what a stream would go on with is what has to wait."""
         return queue.next is not queue.flying and queue.next.name == self.phase  # type: ignore[union-attr]
 
     def before_host(self, ready: Sequence[Queue]) -> Queue | None:
-        return super().before_host([queue for queue in ready if not self.spared(queue)])
+        return super().before_host([queue for queue in ready if not self.delayed(queue)])
 
     def among(self, ready: Sequence[Queue]) -> Queue:
-        return self.random.choice([one for one in ready if not self.spared(one)] or ready)
+        return self.random.choice([one for one in ready if not self.delayed(one)] or ready)
 
 
 class Long(Late):
     """One phase begins as soon as it can, and ends only when nothing else can go on."""
 
-    def spared(self, queue: Queue) -> bool:
+    def delayed(self, queue: Queue) -> bool:
         return queue.next is queue.flying and queue.next.name == self.phase  # type: ignore[union-attr]
 
     def before_host(self, ready: Sequence[Queue]) -> Queue | None:

@@ -30,7 +30,7 @@ class Declared:
     name: str
     accesses: dict[str, Access]
     group: int | None = None
-    """Whose communicator it uses, alone."""
+    """Whose communicator it uses, alone: not of what is launched, of which several are in flight."""
     results: tuple[str, ...] = ()
     """Of what a graph writes, that which lies in its pool."""
 
@@ -65,14 +65,17 @@ def scratch_of(schedule: Schedule) -> frozenset[int]:
 def declared_of(schedule: Schedule) -> list[Declared]:
     """Of every phase."""
     scratch = scratch_of(schedule)
+    programs = [*schedule.programs, *(capture.program for capture in schedule.captures)]
+    launched = {one.of for program in programs for one in program if one.op == "launch"}
     found = []
-    for phase in schedule.phases:
+    for number, phase in enumerate(schedule.phases):
         capture = None if phase.capture is None else schedule.captures[phase.capture]
         accesses = {
             argument.name: _access(schedule, phase, argument, capture, scratch)
             for argument in phase.arguments
         }
-        group = None if phase.collective is None else phase.collective.group
+        alone = phase.collective is not None and number not in launched
+        group = phase.collective.group if phase.collective is not None and alone else None
         results = () if capture is None else _results(schedule, phase, capture)
         found.append(Declared(phase.name, accesses, group, results))
     return found

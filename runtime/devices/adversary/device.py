@@ -25,7 +25,7 @@ from plait.runtime.devices.adversary.queues import Event, Queue
 from plait.runtime.devices.adversary.replay import Graph
 from plait.runtime.devices.base import Step
 from plait.runtime.devices.cpu import DTYPES, map_tensors, tensors_of
-from plait.runtime.devices.job import explained
+from plait.runtime.devices.job import Job, explained
 from plait.runtime.schedule import Schedule
 
 
@@ -138,18 +138,19 @@ class Host:
     def begin(self, round: int) -> None:
         self.round = round
 
-    def run(self, job: Work) -> None:
+    def run(self, job: Job) -> None:
         self.machine.drift()
-        call = Call(job, self.round, self.machine.lives)
+        lives = self.machine.lives
+        call = Call(job, getattr(job, "declared", NOTHING), self.round, lives)
+        lives.begun(call)
         try:
-            self.machine.lives.begun(call)
             job()
         except Exception as error:
             raise explained(error, job, self.name, self.round) from error
         finally:
-            self.machine.lives.ended(call)
+            lives.ended(call)
 
-    def rebind(self, job: Work, tasks: Iterable[tuple[Any, int]]) -> None:
+    def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
         self.run(job)
 
     def wait(self, event: Event) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from plait.runtime.devices.adversary.declared import loads_of, scratch_of
-from plait.runtime.devices.adversary.poison import poison
+from plait.runtime.devices.adversary.poison import poison_all
 from plait.runtime.devices.cpu import tensors_of
 from plait.runtime.schedule import Schedule
 from plait.runtime.schedule_memory import rooms
@@ -74,7 +74,7 @@ class Lives:
             self._views.setdefault(key, []).extend(views)
             if number not in self._met and number not in self._near:
                 self._met.add(number)
-                self._fill(views)
+                poison_all(views)
 
     def begun(self, call: Call) -> None:
         self._clock += 1
@@ -111,15 +111,11 @@ class Lives:
         number, _ = key
         near = (number, *self._near.get(number, ()))
         if all(self._begun.get(one, 0) < self._over[number] for one in near):
-            self._fill(views)  # else its next life, or another's, has begun
-
-    def _fill(self, views: list[torch.Tensor]) -> None:
-        for view in views:
-            poison(view)
+            poison_all(views)  # else its next life, or another's, has begun
 
     def _of(self, call: Call) -> Iterator[tuple[int, Any]]:
         for name, value in call.job.keywords.items():
-            access = call.job.declared.accesses.get(name)
+            access = call.declared.accesses.get(name)
             if access is not None and access.buffer in self._mortal:
                 yield access.buffer, value
 

@@ -11,12 +11,15 @@ from random import Random
 
 import torch
 
-from plait.runtime.devices.adversary.calls import Call, Work
+from plait.runtime.devices.adversary.calls import Call
 from plait.runtime.devices.adversary.choice import Choice
+from plait.runtime.devices.adversary.declared import NOTHING
 from plait.runtime.devices.adversary.lives import Lives
+from plait.runtime.devices.adversary.poison import poison_all
 from plait.runtime.devices.adversary.queues import Gate, Queue
-from plait.runtime.devices.adversary.replay import Graph, lose
+from plait.runtime.devices.adversary.replay import Graph
 from plait.runtime.devices.base import DeviceError
+from plait.runtime.devices.job import Job
 
 
 class Machine:
@@ -30,8 +33,8 @@ class Machine:
         self._pools: dict[int, list[Graph]] = {}
         self._pooled: dict[int, list[torch.Tensor]] = {}
 
-    def call(self, job: Work, round: int) -> Call:
-        made = Call(job, round, self.lives)
+    def call(self, job: Job, round: int) -> Call:
+        made = Call(job, getattr(job, "declared", NOTHING), round, self.lives)
         if self.choice.early(made):
             made.read_early()
         return made
@@ -57,11 +60,13 @@ class Machine:
             self._act(self.choice.among(ready))
         for queue in self.queues:
             if not queue.idle:
-                wait = queue.items[0] if queue.items else queue.flying
-                raise DeviceError(f"{queue.name} waits for `{wait.name}`, and nothing can go on")
+                held = queue.flying or queue.items[0]
+                raise DeviceError(
+                    f"{queue.name} is held up at `{held.name}`, and nothing can go on"
+                )
 
     def ready(self) -> list[Queue]:
-        while any([queue.settle() for queue in self.queues]):
+        while any(queue.settle() for queue in self.queues):
             pass
         return [queue for queue in self.queues if queue.next is not None]
 
@@ -76,8 +81,8 @@ class Machine:
             graphs.append(graph)
         if self.poisons:
             for one in graphs:
-                lose(one.results)
-            lose(self._pooled.get(graph.pool, []) if graph.pool is not None else [])
+                poison_all(one.results)
+            poison_all([] if graph.pool is None else self._pooled.get(graph.pool, []))
 
     def _act(self, queue: Queue) -> None:
         self.actions += 1

@@ -11,6 +11,11 @@ def poison(tensor: torch.Tensor) -> None:
     tensor.fill_(poison_of(tensor.dtype))
 
 
+def poison_all(tensors: list[torch.Tensor]) -> None:
+    for tensor in tensors:
+        poison(tensor)
+
+
 def poison_of(dtype: torch.dtype) -> float | int | bool:
     if dtype.is_floating_point or dtype.is_complex:
         return float("nan")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.adversary.calls import Call
-from plait.runtime.devices.adversary.poison import poison
 from plait.runtime.devices.adversary.queues import Gate, Queue, Wait
 from plait.runtime.devices.cpu import tensors_of
 
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    def __init__(self, name: str, place: str, steps: list[Step], pool: int | None, machine: Machine):
+    def __init__(
+        self, name: str, place: str, steps: list[Step], pool: int | None, machine: Machine
+    ):
         self.name = name
         self.place = place
         self.steps = steps
@@ -101,8 +102,3 @@ class Replay:
             inside.round = self.round
             self._queues[stream] = inside
         return self._queues[stream]
-
-
-def lose(results: list[Any]) -> None:
-    for tensor in results:
-        poison(tensor)

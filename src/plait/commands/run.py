@@ -1,4 +1,4 @@
-"""`plait run`: decodes prompts with a compiled round on the model that comes with Plait."""
+"""`plait run`: decodes prompts with a compiled round on the model that comes with Plait, or needs none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, write_whole
+from plait.commands.interleavings import check_seeds, chosen, compare_seeds, run_mixing
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ LARGEST_PROMPTS = 1 << 24
 DESCRIPTION = (
     "Compile a round, decode prompts with it on the model that comes with Plait, and "
     "hold tokens and speed against plain decoding of the same model. Without a prompt "
-    "it takes those that were held out from training. Exit 1 when tokens differ."
+    "it takes those that were held out from training. With mixing bodies any spec runs, "
+    "without a model: what is compared then is what they make of all they read. The device "
+    "`adversary` runs whatever the schedule allows, by a seed. Exit 1 when anything differs."
 )
 
 
@@ -48,6 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exact (default): the same bits whatever the batch; f32: faster",
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
+    parser.add_argument(
+        "--bodies",
+        choices=("model", "mixing"),
+        default="model",
+        help="what phases do: the model's work (default), or to mix all they read into all they write",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=8, metavar="N", help="of mixing bodies; default 8"
+    )
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, metavar="N", help="of the adversary; default 0")
+    seeds.add_argument(
+        "--seeds", type=int, metavar="N", help="try so many of the adversary, and compare"
+    )
+    add_unchecked(parser)
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
     parser.add_argument("--no-plain", action="store_true", help="do not decode plainly beside it")
     parser.add_argument(
@@ -64,12 +82,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.max_new_tokens < 1:
         raise Refused(f"--max-new-tokens {options.max_new_tokens}: ask for at least one")
+    check_seeds(options)
     given = _prompts(options)
     if options.trace:
         _writable(options.trace)
     schedule = compiled(options, options.spec)
+    if options.bodies == "mixing":
+        return run_mixing(options, schedule)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not
+    if options.seeds is not None:
+        return compare_seeds(options, schedule, given)
     outcome, trace = _decode(options, schedule, given)
     if options.json:
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
@@ -108,7 +131,7 @@ def _decode(
             lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
             with_plain=not options.no_plain,
             captured=options.capture,
-            device=options.device,
+            device=chosen(options, trace),
             trace=trace,
             on_tokens=printer.take if printer else lambda request, count: None,
         )
@@ -121,7 +144,8 @@ def _decode(
     if printer:
         printer.finish(found.requests)
     outcome = report(found, schedule, checkpoint, options.mode)
-    return {**outcome, "prompts": prompts}, trace
+    unchecked = {"unchecked": list(schedule.unchecked)} if schedule.unchecked else {}
+    return {**outcome, "prompts": prompts, **unchecked}, trace
 
 
 def _writable(path: str) -> None:
@@ -228,6 +252,8 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
     ]
+    if "unchecked" in outcome:
+        lines.insert(0, ("UNCHECKED", f"refused for {', '.join(outcome['unchecked'])}"))
     print()
     for name, value in lines:
         print(f"{name:<17} {value}")
