@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from plait.runtime.devices.adversary.declared import UNKNOWN, Declared
+from plait.runtime.devices.adversary.declared import NOTHING, UNKNOWN, Declared
 from plait.runtime.devices.adversary.poison import bits, poison, poison_of
 from plait.runtime.devices.cpu import map_tensors, tensors_of
 from plait.runtime.devices.job import Job
@@ -30,6 +30,10 @@ class Work(Job):
     declared: Declared
 
 
+def declared_by(job: Job) -> Declared:
+    return job.declared if isinstance(job, Work) else NOTHING
+
+
 def work(name: str, place: str, body: Callable, declared: Declared, given: dict[str, Any]) -> Work:
     made = Work(body, **given)
     made.name, made.place, made.declared = name, place, declared
@@ -39,9 +43,9 @@ def work(name: str, place: str, body: Callable, declared: Declared, given: dict[
 class Call:
     """One run of a job on a stream."""
 
-    def __init__(self, job: Job, declared: Declared, round: int, lives: Lives):
+    def __init__(self, job: Job, round: int, lives: Lives):
         self.job = job
-        self.declared = declared
+        self.declared = declared_by(job)
         self.round = round
         self.lives = lives
         self.name: str = job.name
@@ -61,7 +65,7 @@ class Call:
         self.lives.begun(self)
         self._meet()
         given = {name: self._given(name, value) for name, value in self.job.keywords.items()}
-        self.job.func(**given)
+        self.job.func(*self.job.args, **given)
 
     def end(self) -> None:
         """What it wrote appears."""

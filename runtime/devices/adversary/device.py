@@ -141,7 +141,7 @@ class Host:
     def run(self, job: Job) -> None:
         self.machine.drift()
         lives = self.machine.lives
-        call = Call(job, getattr(job, "declared", NOTHING), self.round, lives)
+        call = Call(job, self.round, lives)
         lives.begun(call)
         try:
             job()

@@ -13,7 +13,6 @@ import torch
 
 from plait.runtime.devices.adversary.calls import Call
 from plait.runtime.devices.adversary.choice import Choice
-from plait.runtime.devices.adversary.declared import NOTHING
 from plait.runtime.devices.adversary.lives import Lives
 from plait.runtime.devices.adversary.poison import poison_all
 from plait.runtime.devices.adversary.queues import Gate, Queue
@@ -34,7 +33,7 @@ class Machine:
         self._pooled: dict[int, list[torch.Tensor]] = {}
 
     def call(self, job: Job, round: int) -> Call:
-        made = Call(job, getattr(job, "declared", NOTHING), round, self.lives)
+        made = Call(job, round, self.lives)
         if self.choice.early(made):
             made.read_early()
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from plait.runtime.devices.adversary.calls import Call
+from plait.runtime.devices.adversary.calls import Call, declared_by
 from plait.runtime.devices.adversary.queues import Gate, Queue, Wait
 from plait.runtime.devices.cpu import tensors_of
 
@@ -30,7 +30,7 @@ class Graph:
             tensor
             for op, _, what, _ in steps
             if op in ("run", "task")
-            for name in what.declared.results
+            for name in declared_by(what).results
             for tensor in tensors_of(what.keywords[name])
         ]
         """What it writes that lies in its pool: lost when a graph of the pool replays."""
