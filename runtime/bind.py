@@ -33,7 +33,7 @@ def bind(
     made = named(device, trace) if isinstance(device, str) else device
     told = getattr(made, "told", None)
     around = None if told is None else told(schedule)
-    return Runner(load_program(schedule), bodies, opaque, made, arena, around)
+    return Runner(load_program(schedule), bodies, opaque, made, arena, around=around)
 
 
 def load_program(schedule: Schedule) -> dict[str, Any]:

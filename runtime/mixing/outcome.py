@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
-from plait.runtime.bind import bind
+from plait.runtime.bind import load_program
 from plait.runtime.devices.adversary.declared import scratch_of
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.devices.base import Device, DeviceError
 from plait.runtime.devices.job import PhaseError
 from plait.runtime.mixing.bodies import Mixing, Read
+from plait.runtime.runner import Runner
 from plait.runtime.schedule import PHASE_OPS, Bucket, Schedule
 
 SIZES = 2
@@ -64,52 +65,81 @@ def rounds_for(schedule: Schedule, count: int) -> list[Bucket]:
     return first + random.choices(some, k=count - len(first))
 
 
-def mixed(schedule: Schedule, device: str | Device, count: int, *, arena: bool = True) -> Outcome:
-    """So many rounds of mixing bodies on a device. Raises BindError, CaptureError, DeviceError."""
-    mixing = Mixing(schedule, watched=isinstance(device, Adversary))
-    runner = bind(schedule, mixing.bodies, opaque=mixing.opaque, device=device, arena=arena)
-    failed = None
-    with runner:
+class Trial:
+    """So many rounds of a schedule with mixing bodies, on one device after another."""
+
+    def __init__(self, schedule: Schedule, count: int):
+        self.schedule = schedule
+        self.rounds = rounds_for(schedule, count)
+        self._program = load_program(schedule)
+
+    def run(self, device: Device) -> Outcome:
+        """On a new device, which it closes. Raises BindError, CaptureError; PhaseError, but not of the
+        adversary: of that, what went wrong is an outcome."""
+        watched = isinstance(device, Adversary)
+        mixing = Mixing(self.schedule, watched)
+        around = device.told(self.schedule) if watched else None
+        runner = Runner(self._program, mixing.bodies, mixing.opaque, device, around=around)
+        failed = None
         try:
-            for bucket in rounds_for(schedule, count):
+            for bucket in self.rounds:
                 runner.step(**dict(bucket.sizes), **dict(bucket.route))
             runner.drain()
         except (PhaseError, DeviceError) as error:
-            if not isinstance(device, Adversary):
+            if not watched:
                 raise
             failed = str(error)
-        left = {} if failed else _left(schedule, runner)
-    return Outcome(mixing.read, left, mixing.outside, failed)
+        else:
+            left = _left(self.schedule, runner)
+        finally:
+            runner.close()
+        return Outcome(mixing.read, {} if failed else left, mixing.outside, failed)
 
+    def text(self) -> Outcome:
+        """What the text gives, one phase after another."""
+        return self.run(Adversary(None))
 
-def parting(schedule: Schedule, count: int, expected: Outcome, found: Outcome) -> Parting | None:
-    """Where the second first differs from the first, which has noted no less; None: nowhere."""
-    runs = _runs(schedule, count)
-    seen = []
-    for name, reads in found.read.items():
-        known = expected.read.get(name)
-        for turn, (one, other) in enumerate(zip(known or (), reads, strict=False)):
-            if one != other:
-                at = runs[name][turn]
-                argument = next(key for key in one if one[key] != other.get(key))
-                seen.append((at, name, argument))
-                break
-    if seen:
+    def parting(self, expected: Outcome, found: Outcome) -> Parting | None:
+        """Where the second first differs from the first, which has noted no less; None: nowhere."""
+        if (parting := self._first_read(expected, found)) is not None:
+            return parting
+        if found.failed is not None:
+            return Parting(0, "", (), found.failed)
+        for name, digest in expected.left.items():
+            if found.left.get(name) != digest:
+                return Parting(len(self.rounds) - 1, name, _touching(self.schedule, name))
+        return None
+
+    def _first_read(self, expected: Outcome, found: Outcome) -> Parting | None:
+        runs = self._runs()
+        seen = []
+        for name, reads in found.read.items():
+            pairs = zip(expected.read[name], reads, strict=False)
+            for at, (one, other) in zip(runs.get(name, ()), pairs, strict=False):
+                if one != other:
+                    argument = next(key for key in one if one[key] != other.get(key))
+                    seen.append((at, name, argument))
+                    break
+        if not seen:
+            return None
         (round, _), name, argument = min(seen)
         buffer = next(
-            schedule.buffers[one.buffer].name
-            for phase in schedule.phases
+            self.schedule.buffers[one.buffer].name
+            for phase in self.schedule.phases
             if phase.name == name
             for one in phase.arguments
             if one.name == argument
         )
-        return Parting(round, buffer, tuple(dict.fromkeys([name, *_touching(schedule, buffer)])))
-    if found.failed is not None:
-        return Parting(0, "", (), found.failed)
-    for name, digest in expected.left.items():
-        if found.left.get(name) != digest:
-            return Parting(count - 1, name, _touching(schedule, name))
-    return None
+        phases = dict.fromkeys([name, *_touching(self.schedule, buffer)])
+        return Parting(round, buffer, tuple(phases))
+
+    def _runs(self) -> dict[str, list[tuple[int, int]]]:
+        """Of every phase, each round that it ran in, with its place there."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for round, bucket in enumerate(self.rounds):
+            for place, phase in enumerate(_phases(self.schedule, bucket)):
+                found.setdefault(self.schedule.phases[phase].name, []).append((round, place))
+        return found
 
 
 def _touching(schedule: Schedule, buffer: str) -> tuple[str, ...]:
@@ -118,21 +148,16 @@ def _touching(schedule: Schedule, buffer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _runs(schedule: Schedule, count: int) -> dict[str, list[tuple[int, int]]]:
-    """Of every phase, each round that it ran in, with its place there."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for round, bucket in enumerate(rounds_for(schedule, count)):
-        place = 0
-        for one in schedule.program_of(bucket):
-            phases: tuple[int, ...] = (one.of,) if one.op in PHASE_OPS else ()
-            phases = schedule.captures[one.of].phases if one.op == "replay" else phases
-            for phase in phases:
-                found.setdefault(schedule.phases[phase].name, []).append((round, place))
-                place += 1
-    return found
+def _phases(schedule: Schedule, bucket: Bucket) -> Iterator[int]:
+    """Those of a round, in the order of issue."""
+    for one in schedule.program_of(bucket):
+        if one.op in PHASE_OPS:
+            yield one.of
+        elif one.op == "replay":
+            yield from schedule.captures[one.of].phases
 
 
-def _left(schedule: Schedule, runner: Any) -> dict[str, str]:
+def _left(schedule: Schedule, runner: Runner) -> dict[str, str]:
     read = {a.buffer for p in schedule.phases for a in p.arguments if a.kind != "writes"}
     scratch = scratch_of(schedule)
     found = {}

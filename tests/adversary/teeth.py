@@ -17,7 +17,7 @@ from plait.dsl.settings import variants_of
 from plait.dsl.span import Source
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.mixing.narrow import narrow
-from plait.runtime.mixing.outcome import mixed, parting
+from plait.runtime.mixing.outcome import Trial
 from plait.runtime.schedule import Schedule
 
 ROUNDS = 6
@@ -82,10 +82,11 @@ def lowered(source: Source, **asked) -> list[Schedule]:
 
 def bitten(name: str, schedules: list[Schedule], seeds: int) -> Bite:
     """The first seed for which one of the schedules gives another result than the text, line by line."""
-    texts = [mixed(one, Adversary(None), ROUNDS) for one in schedules]
+    trials = [Trial(one, ROUNDS) for one in schedules]
+    texts = [trial.text() for trial in trials]
     for seed in range(seeds):
-        for schedule, text in zip(schedules, texts, strict=True):
-            where = parting(schedule, ROUNDS, text, mixed(schedule, Adversary(seed), ROUNDS))
+        for trial, text in zip(trials, texts, strict=True):
+            where = trial.parting(text, trial.run(Adversary(seed)))
             if where is not None:
                 return Bite(name, seed, str(where), seed + 1)
     return Bite(name, None, "", seeds)

@@ -9,9 +9,10 @@ import pytest
 
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.devices.adversary.device import Adversary
+from plait.runtime.devices.cpu import Cpu
 from plait.runtime.eagle.compare import decode, requests_for
 from plait.runtime.mixing.narrow import narrow
-from plait.runtime.mixing.outcome import mixed, parting
+from plait.runtime.mixing.outcome import Trial
 from plait.runtime.models.tiny.checkpoint import SHIPPED, Checkpoint, load_checkpoint
 from plait.runtime.schedule import Schedule
 
@@ -64,10 +65,10 @@ def test_the_tokens_are_those_of_the_cpu(name: str, checkpoint: Checkpoint) -> N
 @pytest.mark.parametrize("name", NAMES)
 def test_the_digest_is_that_of_the_text(name: str) -> None:
     """On the CPU, and for every seed, down to what each phase has read; with graphs, routes and buckets."""
-    schedule = narrow(example(name))
-    text = mixed(schedule, Adversary(None), ROUNDS)
-    assert mixed(schedule, "cpu", ROUNDS).digest == text.digest
+    trial = Trial(narrow(example(name)), ROUNDS)
+    text = trial.text()
+    assert trial.run(Cpu()).digest == text.digest
     for seed in range(SEEDS):
-        found = mixed(schedule, Adversary(seed), ROUNDS)
-        assert parting(schedule, ROUNDS, text, found) is None, seed
+        found = trial.run(Adversary(seed))
+        assert trial.parting(text, found) is None, seed
         assert found.digest == text.digest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
@@ -67,15 +69,14 @@ class Adversary:
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
 
-    def block(self, size: int) -> torch.Tensor:
-        return torch.zeros(size, dtype=torch.uint8)
+    def block(self, size: int) -> mmap.mmap:
+        return mmap.mmap(-1, size)
 
     def part(
-        self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
+        self, block: mmap.mmap, offset: int, dtype: str, shape: tuple[int, ...]
     ) -> torch.Tensor:
-        kind = DTYPES[dtype]
-        count = torch.Size(shape).numel() * kind.itemsize
-        made = block[offset : offset + count].view(kind).view(shape)
+        count = math.prod(shape)
+        made = torch.frombuffer(block, dtype=DTYPES[dtype], count=count, offset=offset).view(shape)
         if self.machine.poisons:
             poison(made)
         return made

@@ -50,20 +50,20 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.mixing.narrow import narrow
-    from plait.runtime.mixing.outcome import mixed, parting
+    from plait.runtime.mixing.outcome import Trial
     from plait.runtime.runner import BindError
 
     torch.set_num_threads(1)
-    schedule = narrow(schedule)
+    trial = Trial(narrow(schedule), options.rounds)
     differ: dict[int, str] = {}
     try:
         if options.seeds is None:
-            found = mixed(schedule, chosen(options), options.rounds)
+            found = trial.run(chosen(options))
         else:
-            found = mixed(schedule, Adversary(None), options.rounds)
+            found = trial.text()
             for seed in range(options.seeds):
-                other = mixed(schedule, Adversary(seed), options.rounds)
-                if (where := parting(schedule, options.rounds, found, other)) is not None:
+                other = trial.run(Adversary(seed))
+                if (where := trial.parting(found, other)) is not None:
                     differ[seed] = str(where)
     except (BindError, CaptureError, PhaseError) as error:
         raise Refused(str(error)) from None
