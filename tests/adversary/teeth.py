@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.marks import marks
-from cases.test_cases import JUDGED
+from cases.test_cases import FOLDER, JUDGED, RIGHT
 from cases.test_variations import HEAD, PATHS
 
 from plait.compiler.compile import Asked, compile_source, read_source
@@ -51,6 +51,13 @@ def racy() -> Iterator[tuple[str, list[Schedule]]]:
         assert head is not None
         limits = (head[3],) if head[3] else ()
         yield from _named(path.stem, source, target=head[2], limits=limits)
+
+
+def mended() -> Iterator[tuple[str, list[Schedule]]]:
+    """Each case done right, and those that only look wrong."""
+    for case in (*JUDGED, *RIGHT):
+        form = ".mended" if (FOLDER / case.family / f"{case.name}.mended.spec").exists() else ""
+        yield case.name, lowered(case.source(form), recipe=case.recipe(".mended"), **case.asked)
 
 
 def _named(name: str, source: Source, **asked) -> Iterator[tuple[str, list[Schedule]]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from adversary.teeth import bitten, lowered, racy
-from cases.test_cases import FOLDER, JUDGED, RIGHT
+from adversary.teeth import bitten, mended, racy
 
 PAGE = Path(__file__).parents[2] / "docs" / "adversary.md"
 SEEDS = 40
@@ -30,9 +29,7 @@ def test_nearly_every_race_is_found() -> None:
 
 def test_what_is_mended_has_one_result() -> None:
     """The same schedules done right, and those that only look wrong: what is found is no accident."""
-    for case in (*JUDGED, *RIGHT):
-        form = ".mended" if (FOLDER / case.family / f"{case.name}.mended.spec").exists() else ""
-        for schedule in lowered(case.source(form), recipe=case.recipe(".mended"), **case.asked):
-            assert schedule.unchecked == ()
-            bite = bitten(case.name, [schedule], 6)
-            assert bite.seed is None, bite
+    for name, schedules in mended():
+        assert all(schedule.unchecked == () for schedule in schedules)
+        bite = bitten(name, schedules, 6)
+        assert bite.seed is None, bite

@@ -1,4 +1,4 @@
-"""Tries many inputs and writes a table: `python -m soak [--count N] [--checks N] [--write FILE]`."""
+"""Tries many inputs and interleavings, and writes tables: `python -m soak [--write FILE]`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,32 @@ def judges(seed: str, rounds: int) -> list[dict]:
     command = [sys.executable, "-m", "oracles", "--seed", seed, "--rounds", str(rounds)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(ran.stdout)
+
+
+def interleavings(seeds: int) -> list[dict]:
+    """What the adversary finds, from a process of its own."""
+    command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def interleavings_table(found: list[dict], missed: int) -> str:
+    rows = [
+        f"| {one['what']} | {one['tried']:,} | {len(one['failures'])} | {one['seconds']:.0f} s |"
+        for one in found
+    ]
+    return "\n".join(
+        [
+            "",
+            "Interleavings that a schedule allows give what its text gives, and those of a racy one do not for",
+            f"some seed. The {missed} specs for which they did are listed, with why, in [adversary.md](adversary.md).",
+            "",
+            "| what | tried | failures | processor time |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def judged_table(judged: list[dict]) -> str:
@@ -80,6 +106,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000, help="inputs that are read")
     parser.add_argument("--checks", type=int, default=20_000, help="inputs that are checked whole")
     parser.add_argument("--rounds", type=int, default=50_000, help="rounds before other judges")
+    parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -89,7 +116,10 @@ def main() -> int:
         print(json.dumps(found))
         return 0
     judged = judges(options.seed, options.rounds)
+    lots = interleavings(options.seeds)
+    missed = lots[-1]["failures"]
     page = table(found, options.seed) + judged_table(judged)
+    page += interleavings_table(lots, len(missed))
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -97,6 +127,10 @@ def main() -> int:
     for one in judged:
         for text in one["disagreed"][:5]:
             print(f"{one['what']}: the judges do not agree:\n{text}\n", file=sys.stderr)
+    for one in lots:
+        wrong |= bool(one["failures"]) and one is not lots[-1]
+        for failure in one["failures"][:5]:
+            print(f"{one['what']}: {failure}", file=sys.stderr)
     for one in found["seen"]:
         slow = one["slowest"] > SECONDS
         wrong |= slow or bool(one["failures"])
