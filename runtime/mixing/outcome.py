@@ -80,7 +80,7 @@ class Trial:
         mixing = Mixing(self.schedule, watched)
         around = device.told(self.schedule) if watched else None
         runner = Runner(self._program, mixing.bodies, mixing.opaque, device, around=around)
-        failed = None
+        failed, left = None, {}
         try:
             for bucket in self.rounds:
                 runner.step(**dict(bucket.sizes), **dict(bucket.route))
@@ -93,7 +93,7 @@ class Trial:
             left = _left(self.schedule, runner)
         finally:
             runner.close()
-        return Outcome(mixing.read, {} if failed else left, mixing.outside, failed)
+        return Outcome(mixing.read, left, mixing.outside, failed)
 
     def text(self) -> Outcome:
         """What the text gives, one phase after another."""

@@ -47,8 +47,8 @@ def interleavings_table(found: list[dict], missed: int) -> str:
     return "\n".join(
         [
             "",
-            "Interleavings that a schedule allows give what its text gives, and those of a racy one do not for",
-            f"some seed. The {missed} specs for which they did are listed, with why, in [adversary.md](adversary.md).",
+            "Interleavings that a schedule allows give what its text gives, and those of a racy one do not",
+            f"for some seed; the {missed} for which they did are listed in [adversary.md](adversary.md).",
             "",
             "| what | tried | failures | processor time |",
             "|---|---|---|---|",
