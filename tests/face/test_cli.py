@@ -394,8 +394,11 @@ def test_wrong_input_is_one_clear_line_and_code_2(name: str, wrong_files, capsys
 
 def test_a_device_that_is_not_there_is_the_environments_fault(here, capsys) -> None:
     """Exit 3, one line."""
-    code, _, err = run(capsys, "run", "examples/eagle.spec", "--device", "npu", "--prompt", "x")
-    assert (code, err) == (3, "plait run: there is no device `npu`; this Plait runs on cpu\n")
+    code, _, err = run(capsys, "run", "examples/eagle.spec", "--device", "tpu", "--prompt", "x")
+    assert (code, err) == (
+        3,
+        "plait run: there is no device `tpu`; this Plait runs on cpu, adversary\n",
+    )
 
 
 def test_an_example_is_found_from_any_folder(tmp_path, monkeypatch, capsys) -> None:
