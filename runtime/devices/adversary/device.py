@@ -23,7 +23,7 @@ from plait.runtime.devices.adversary.declared import (
 )
 from plait.runtime.devices.adversary.machine import Machine
 from plait.runtime.devices.adversary.poison import poison
-from plait.runtime.devices.adversary.queues import Event, Queue
+from plait.runtime.devices.adversary.queues import Event, Gate, Queue
 from plait.runtime.devices.adversary.replay import Graph
 from plait.runtime.devices.base import Step
 from plait.runtime.devices.cpu import DTYPES, map_tensors, tensors_of
@@ -45,6 +45,7 @@ class Adversary:
         self.machine = Machine(made, self._random, seed is not None)
         self._host = Host(self.machine)
         self._loads: dict[tuple[str, str], list[Access] | None] = {}
+        self._events: list[Event] = []
 
     def told(self, schedule: Schedule) -> Callable[[int, Callable], Callable]:
         """Of the schedule it is to run; returns what it puts around the body of every phase."""
@@ -64,7 +65,9 @@ class Adversary:
         return made
 
     def events(self, name: str, count: int, external: bool = False) -> list[Event]:
-        return [Event(name, place, count) for place in range(count)]
+        made = [Event(name, place, count) for place in range(count)]
+        self._events += made
+        return made
 
     def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
         return torch.zeros(shape, dtype=DTYPES[dtype])
@@ -123,6 +126,15 @@ class Adversary:
             if queue.error is not None:
                 raise queue.error
 
+    def recover(self) -> list[BaseException]:
+        """Goes on until nothing can, and forgets what went wrong, which it returns; each error once."""
+        while ready := self.machine.ready():
+            self.machine.act(ready[0])
+        found = [queue.recovered() for queue in list(self.machine.queues)]
+        for event in self._events:
+            event.forget()
+        return list(dict.fromkeys(one for one in found if one is not None))
+
     def close(self) -> None:
         self.machine.queues.clear()
 
@@ -159,6 +171,13 @@ class Host:
             self.machine.until(event.newest)
             if event.newest.error is not None:
                 raise event.newest.error
+
+    def record(self, event: Event) -> None:
+        """Of what the host has done, for a graph that waits for it from inside."""
+        gate = Gate(Queue(self.name, self.machine), event.name)
+        gate.opened = True
+        event.record(gate, self.round)
+        self.machine.drift()
 
     def leave(self) -> None:
         self.machine.lives.left(self.round)

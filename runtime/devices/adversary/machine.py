@@ -41,7 +41,7 @@ class Machine:
     def drift(self) -> None:
         """The host has issued something: streams go on for as long as the choice has them before it."""
         while (queue := self.choice.before_host(self.ready())) is not None:
-            self._act(queue)
+            self.act(queue)
 
     def until(self, gate: Gate) -> None:
         """The host waits."""
@@ -51,12 +51,12 @@ class Machine:
                 break
             if not ready:
                 raise DeviceError(f"the host waits for `{gate.name}`, and nothing can go on")
-            self._act(self.choice.among(ready))
+            self.act(self.choice.among(ready))
 
     def finish(self) -> None:
         """Until nothing is left. Raises DeviceError when streams wait for each other."""
         while ready := self.ready():
-            self._act(self.choice.among(ready))
+            self.act(self.choice.among(ready))
         for queue in self.queues:
             if not queue.idle:
                 held = queue.flying or queue.items[0]
@@ -83,7 +83,7 @@ class Machine:
                 poison_all(one.results)
             poison_all([] if graph.pool is None else self._pooled.get(graph.pool, []))
 
-    def _act(self, queue: Queue) -> None:
+    def act(self, queue: Queue) -> None:
         self.actions += 1
         threads = torch.get_num_threads()
         if threads != 1:

@@ -44,6 +44,11 @@ class Event:
         for wait in self._ahead.pop(round, ()):
             wait.gate = gate
 
+    def forget(self) -> None:
+        """It counts as never recorded."""
+        self.newest, self._last = None, -1
+        self._ahead.clear()
+
     def from_inside(self, round: int) -> Wait | None:
         """The wait of a graph that is issued in a round; None: in none so far there was a record."""
         meant = round - (round - self.place) % self.count
@@ -133,6 +138,18 @@ class Queue:
             self.items.popleft()
             any = True
         return any
+
+    def recovered(self) -> BaseException | None:
+        """What had gone wrong here, after which nothing is left to do and it takes work again."""
+        found, self.error = self.error, None
+        if self.flying is not None:
+            self.flying.dropped()
+        for item in self.items:
+            if not isinstance(item, Gate | Wait):
+                item.dropped()
+        self.flying = None
+        self.items.clear()
+        return found
 
     @property
     def next(self) -> Call | Replay | None:

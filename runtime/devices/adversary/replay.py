@@ -92,6 +92,8 @@ class Replay:
             self._origin.error = self._origin.error or queue.error
 
     def dropped(self) -> None:
+        inside = list(self._queues.values())
+        self.machine.queues = [one for one in self.machine.queues if one not in inside]
         for _, item in self._items:
             if isinstance(item, Call):
                 item.dropped()

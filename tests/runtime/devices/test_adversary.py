@@ -208,3 +208,24 @@ def test_two_calls_in_one_scratch_have_no_result(compiled) -> None:
             found.append((runner.buffer("x").tolist(), runner.buffer("y").tolist()))
     assert ([1, 1], [1, 1]) in found
     assert any(poison in pair for pair in found)
+
+
+def test_it_takes_work_again_after_a_failure() -> None:
+    """What went wrong is told once, what waited for it did not run, and events count as never recorded."""
+    device, seen = Adversary(1), []
+    one, other = device.stream("a", "compute"), device.stream("b", "compute")
+    (event,) = device.events("e", 1)
+
+    def fails() -> None:
+        raise ValueError("no")
+
+    one.run(job("fails", "test:1", fails))
+    one.record(event)
+    other.wait(event)
+    other.run(job("behind", "test:2", seen.append, "behind"))
+    (error,) = device.recover()
+    assert str(error) == "test:1: `fails` failed on a in round 0: ValueError: no"
+    other.wait(event)
+    other.run(job("again", "test:3", seen.append, "again"))
+    device.synchronize()
+    assert seen == ["again"] and device.recover() == []
