@@ -67,8 +67,12 @@ def bind(
 
         peers = Peers(schedule, ranks, made.name, checker is not None)
     fallback = None if strict or peers is not None else Fallback()
+    told = getattr(made, "told", None)
+    around = None if told is None else told(schedule)
     try:
-        runner = Runner(load_program(schedule), bodies, opaque, made, arena, fallback, peers)
+        runner = Runner(
+            load_program(schedule), bodies, opaque, made, arena, fallback, peers, around
+        )
     except BaseException as error:
         if peers is not None:
             peers.failed(error)

@@ -47,7 +47,7 @@ class Runner:
     `opaque` maps opaque buffers to a tensor, or a dict, list or tuple of tensors, or to a callable
     that makes one for the sizes of a bucket: once, at the largest, if a later round reads it. Without
     `arena` no buffer shares memory with another, and all may be looked at. Without `fallback` a capture
-    that fails is an error.
+    that fails is an error. `around` gives what is called in a body's place, by the number of its phase.
 
     Raises BindError.
     """
@@ -61,6 +61,7 @@ class Runner:
         arena: bool = True,
         fallback: Any = None,
         peers: Any = None,
+        around: Callable[[int, Callable], Callable] | None = None,
     ):
         for what, given in (("bodies", bodies), ("opaque", {} if opaque is None else opaque)):
             if not isinstance(given, Mapping):
@@ -79,6 +80,8 @@ class Runner:
         """The other ranks, if there are any."""
         if peers is not None:
             self._bodies = peers.bodies(self._bodies)
+        if around is not None:
+            self._bodies = [around(*entry) for entry in enumerate(self._bodies)]
         self._given = dict(opaque or {})
         self._once: dict[int, list[Any]] = {}
         with _for_any_thread():

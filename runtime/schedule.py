@@ -286,6 +286,8 @@ class Schedule(Record):
     """The files that the spec uses."""
     arena: int = 0
     """Bytes of device memory that buffers share."""
+    unchecked: tuple[str, ...] = ()
+    """Codes of what was found wrong in the spec, which was lowered all the same."""
 
     def bind(
         self,

@@ -96,6 +96,8 @@ def to_json(schedule: Schedule) -> str:
         "environment": [list(pair) for pair in schedule.environment],
         "arena": schedule.arena,
     }
+    if schedule.unchecked:
+        head["unchecked"] = list(schedule.unchecked)
     head["digests"] = digests_of(head)
     lines = [f"  {json.dumps(key)}: {_line(value)}" for key, value in head.items()]
     lines += [f"  {json.dumps(key)}: {_table(rows)}" for key, rows in tables.items()]

@@ -160,6 +160,8 @@ def _schedule(at: _At) -> Schedule:
         "format version name variant compiler source used target settings environment arena digests "
         "streams buffers groups pools votes same events phases captures buckets programs"
     )
+    if isinstance(at.value, dict) and "unchecked" in at.value:
+        names += " unchecked"
     parts = dict(zip(names.split(), at.fields(*names.split()), strict=True))
     source, target = parts["source"], parts["target"]
     digests = parts["digests"].fields("source", "target", "settings", "environment")
@@ -190,7 +192,12 @@ def _schedule(at: _At) -> Schedule:
         same=parts["same"].each(_read_vote),
         used=parts["used"].each(_read_digest),
         arena=parts["arena"].count(),
+        unchecked=parts["unchecked"].each(_read_code) if "unchecked" in parts else (),
     )
+
+
+def _read_code(at: _At) -> str:
+    return at.matching(re.compile(r"PL[0-9]{3}\Z"))
 
 
 def _read_digest(at: _At) -> Digest:

@@ -10,13 +10,13 @@ from plait.runtime.devices.base import Device, DeviceError
 if TYPE_CHECKING:
     from plait.runtime.trace import Trace
 
-NAMES = ("cpu", "npu", "cuda")
+NAMES = ("cpu", "npu", "cuda", "adversary")
 
 
-def device(name: str, trace: Trace | None = None) -> Device:
+def device(name: str, trace: Trace | None = None, seed: int = 0) -> Device:
     """A new device of that name; with `trace`, everything that runs is noted in it.
 
-    `npu:1` is the second NPU. Raises DeviceError for one that is not here.
+    `npu:1` is the second NPU. `seed` is for the adversary. Raises DeviceError for one that is not here.
     """
     if name == "cpu":
         from plait.runtime.devices.cpu import Cpu
@@ -32,4 +32,10 @@ def device(name: str, trace: Trace | None = None) -> Device:
         if trace is not None:
             raise DeviceError(f"a trace is of the cpu; use torch's profiler on {kind}")
         return Accelerator(KINDS[kind], int(index) if colon else None)
+    if name == "adversary":
+        from plait.runtime.devices.adversary.device import Adversary
+
+        if trace is not None:
+            raise DeviceError("the adversary keeps no time that a trace could show")
+        return Adversary(seed)
     raise DeviceError(f"there is no device `{name}`; this Plait runs on {', '.join(NAMES)}")

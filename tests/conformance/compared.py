@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from conformance.lines import Line, Log, Piece
 from conformance.promised import Access, Call, Promised
-
 from plait.runtime.schedule import Schedule
 
 NOTHING = Line("nothing")

@@ -158,7 +158,6 @@ class _Plait:
 
     def bound(self, name: str, **bodies: Callable[..., None]) -> Any:
         from conformance.session import Bodies
-
         from plait.runtime.schedule_reader import from_json
 
         schedule = from_json((self.folder / f"{name}.json").read_text(encoding="utf-8"))

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 
 from conformance.lines import HOST, Line, Piece
 from conformance.words import Filled, Issued, Taken, Words
-
 from oracles.sanitizer import ON_HOST, Conflict, verdict
 from oracles.trace import NONE, Cells, Queue, Record, Run, Wait
 

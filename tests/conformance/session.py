@@ -112,8 +112,8 @@ def runs(tensor: Tensor) -> Iterator[Tensor]:
 
 def trial(driver: Driver, folder: Path, name: str) -> None:
     import torch
-    from conformance.promised import copy_name, opaque_shape
 
+    from conformance.promised import copy_name, opaque_shape
     from plait.runtime.schedule_reader import from_json
 
     schedule = from_json((folder / f"{name}.json").read_text(encoding="utf-8"))
@@ -155,6 +155,7 @@ def main(libraries: Path, wheel: Path, folder: Path) -> None:
     sys.path.insert(0, str(wheel))
     import torch
     import torch_npu  # type: ignore[import-not-found]  # noqa: F401
+
     from conformance.faults import planted
     from conformance.slots import slots
 

@@ -16,7 +16,6 @@ from conformance.compared import Compared, Memory
 from conformance.lines import SAID, Line, Log, Piece, log, parse
 from conformance.ordered import unordered
 from conformance.readable import Readable
-
 from oracles.sanitizer import Conflict
 from oracles.trace import rounds_of
 from plait.compiler.compile import Asked, compile_source, read_source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from conformance.built import Absent, installed
 from conformance.compared import Difference
 from conformance.readable import Readable

@@ -395,7 +395,7 @@ def test_wrong_input_is_one_clear_line_and_code_2(name: str, wrong_files, capsys
 def test_a_device_that_is_not_there_is_the_environments_fault(here, capsys) -> None:
     """Exit 3, one line."""
     code, _, err = run(capsys, "run", "examples/eagle.spec", "--device", "tpu", "--prompt", "x")
-    message = "there is no device `tpu`; this Plait runs on cpu, npu, cuda"
+    message = "there is no device `tpu`; this Plait runs on cpu, npu, cuda, adversary"
     assert (code, err) == (3, f"plait run: {message}\n")
 
 

@@ -67,6 +67,7 @@ def asked_for(options: argparse.Namespace, variant: str | None = None) -> Asked:
         recipe=_recipe(options.env) if options.env else None,
         capture=getattr(options, "capture", True),
         limits=tuple(options.limit),
+        unchecked=getattr(options, "unchecked", False),
     )
 
 
@@ -123,14 +124,34 @@ def compiled(options: argparse.Namespace, path: str) -> Schedule:
     from plait.dsl.diagnostic import SpecError
 
     if path.endswith(".json"):
-        return _loaded(options, path)
+        return _warned(_loaded(options, path))
     path, variant = split_variant(path)
     try:
-        return compile_source(spec_source(path), asked_for(options, variant))
+        return _warned(compile_source(spec_source(path), asked_for(options, variant)))
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
         raise Refused(str(error)) from None
+
+
+def add_unchecked(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--unchecked",
+        action="store_true",
+        help="lower a spec in spite of what is found in it, to see what that does; never to serve with it",
+    )
+
+
+def _warned(schedule: Schedule) -> Schedule:
+    """The schedule, after it was said that it is one which nothing vouches for."""
+    if schedule.unchecked:
+        codes = ", ".join(schedule.unchecked)
+        print(
+            f"plait: UNCHECKED: {schedule.source.name} was refused ({codes}) and lowered all the same; "
+            "what it computes may be wrong",
+            file=sys.stderr,
+        )
+    return schedule
 
 
 def refuse(diagnostics: list[Diagnostic]) -> NoReturn:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, write_whole
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="let every capture take its eager route",
     )
+    add_unchecked(parser)
     add_spec_arguments(parser)
 
 

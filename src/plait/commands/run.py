@@ -1,4 +1,4 @@
-"""`plait run`: decodes prompts with a compiled round on the model that comes with Plait."""
+"""`plait run`: decodes prompts with a compiled round on the model that comes with Plait, or needs none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, write_whole
+from plait.commands.interleavings import check_seeds, chosen, compare_seeds, run_mixing
 from plait.commands.log import show_log
 from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
@@ -32,7 +33,9 @@ MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
 DESCRIPTION = (
     "Compile a round, decode prompts with it on the model that comes with Plait, and "
     "hold tokens and speed against plain decoding of the same model. Without a prompt "
-    "it takes those that were held out from training. Exit 1 when tokens differ."
+    "it takes those that were held out from training. With mixing bodies any spec runs, "
+    "without a model: what is compared then is what they make of all they read. The device "
+    "`adversary` runs whatever the schedule allows, by a seed. Exit 1 when anything differs."
 )
 
 
@@ -54,6 +57,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exact (default): the same bits whatever the batch; f32: faster",
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
+    parser.add_argument(
+        "--bodies",
+        choices=("model", "mixing"),
+        default="model",
+        help="what phases do: the model's work (default), or to mix all they read into all they write",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=8, metavar="N", help="of mixing bodies; default 8"
+    )
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, metavar="N", help="of the adversary; default 0")
+    seeds.add_argument(
+        "--seeds", type=int, metavar="N", help="try so many of the adversary, and compare"
+    )
+    add_unchecked(parser)
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
     parser.add_argument(
         "--inject",
@@ -95,13 +113,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.max_new_tokens < 1:
         raise Refused(f"--max-new-tokens {options.max_new_tokens}: ask for at least one")
+    check_seeds(options)
     given = _prompts(options)
     if options.trace:
         _writable(options.trace)
     show_log("run")
     schedule = compiled(options, options.spec)
+    if options.bodies == "mixing":
+        return run_mixing(options, schedule)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text may have what a terminal has not
+    if options.seeds is not None:
+        return compare_seeds(options, schedule, given)
     outcome, trace = _decode(options, schedule, given)
     compared = outcome.get("compared")
     wrong = outcome["identical_to_plain"] is False or (compared and compared["differing"])
@@ -127,7 +150,6 @@ def _decode(
     from plait.runtime.comparing import Comparing
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.named import device as named
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.request import RequestError
@@ -143,7 +165,7 @@ def _decode(
     compare = None
     try:
         faults = [fault(text, schedule) for text in options.inject]
-        made = named(options.device, trace)
+        made = chosen(options, trace)
         if options.compare:
             compare = Comparing(made, options.mode == "exact")
             made = cast("Device", compare)
@@ -190,7 +212,8 @@ def _decode(
             _write(f"\n{MARK} {prompt}{text}\n")
     if compare is not None:
         outcome["compared"] = compare.report()
-    return {**outcome, "prompts": prompts}, trace
+    unchecked = {"unchecked": list(schedule.unchecked)} if schedule.unchecked else {}
+    return {**outcome, "prompts": prompts, **unchecked}, trace
 
 
 def _say(error: PhaseError) -> None:
@@ -318,6 +341,8 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
     if (compared := outcome.get("compared")) is not None:
         lines.append(("compared", _compared(compared)))
+    if "unchecked" in outcome:
+        lines.insert(0, ("UNCHECKED", f"refused for {', '.join(outcome['unchecked'])}"))
     print()
     for name, value in lines:
         print(f"{name:<17} {value}")
