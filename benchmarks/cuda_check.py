@@ -159,7 +159,7 @@ def _bound(schedule: Schedule, device: Any) -> Runner:
     }
     regions = _regions(schedule)
     opaque |= {name: partial(_zeros, shape, where) for name, shape in regions.items()}
-    return bind(schedule, bodies, opaque=opaque, device=device, arena=False)
+    return bind(schedule, bodies, opaque=opaque, device=device, arena=False, strict=True)
 
 
 def _zeros(shape: tuple[int, ...], where: torch.device, **sizes: int) -> Tensor:

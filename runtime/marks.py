@@ -138,12 +138,13 @@ class _Marking:
         return f"{self._pipeline}/{name} #{self.round}"
 
     def _marked(self, done: Job) -> Job:
-        marker, text = self._marker, self._text(done.name)
+        marker, text, round = self._marker, self._text(done.name), self.round
 
         def run() -> None:
             opened = marker.open(text)
             try:
                 done()
+                done.ran = round
             finally:
                 marker.close(opened)
 

@@ -17,6 +17,7 @@ from plait.runtime.checked.shared import Shared
 from plait.runtime.checked.slots import Slots
 from plait.runtime.checked.watch import Calls, Watch
 from plait.runtime.devices.base import Device
+from plait.runtime.devices.refusals import CaptureError
 from plait.runtime.schedule import Kind, Phase, Region, Schedule
 
 _STRENGTH: dict[Kind, int] = {"reads": 0, "writes": 1, "updates": 2}
@@ -171,7 +172,12 @@ class _Checked:
     def capture(self, *asked: Any) -> Any:
         for op, _, what, _ in asked[2]:
             if op in ("run", "task"):
-                self._checker.rows(*self._checker.called[id(what)])
+                try:
+                    self._checker.rows(*self._checker.called[id(what)])
+                except CheckError as error:
+                    raise CaptureError(
+                        f"{what.place}: `{what.name}`: CheckError: {error}"
+                    ) from error
         self._checker.capturing = True
         try:
             return self._inner.capture(*asked)

@@ -43,9 +43,8 @@ def check_rows(
                 argument = next(one for one in phase.arguments if one.name == name)
                 buffer = schedule.buffers[argument.buffer].name
                 raise CheckError(
-                    f"{schedule.place_of(phase.place)}: `{phase.name}` lets the rows of one request into "
-                    f"those of others in `{buffer}`, and past the live rows anything may stand: keep rows "
-                    "apart, or declare it `across_rows`"
+                    f"lets the rows of one request into those of others in `{buffer}`, and past the live "
+                    "rows anything may stand: keep rows apart, or declare it `across_rows`"
                 )
 
 

@@ -147,6 +147,7 @@ class _Plait:
                 "one_round", head=lambda order, left: left.copy_(ones, non_blocking=True)
             ),
         )
+        yield "a body goes to a stream it has kept", self.kept
         yield "a body captures", lambda: self.run("one_round", head=self.captures)
         yield "a capture on the default stream", self.on_the_default_stream
         yield "no stream is left for a capture", self.exhausted
@@ -156,13 +157,27 @@ class _Plait:
         with self.bound(name, **bodies) as runner:
             runner.prepare()
 
-    def bound(self, name: str, **bodies: Callable[..., None]) -> Any:
+    def bound(self, name: str, checked: bool = False, **bodies: Callable[..., None]) -> Any:
         from conformance.session import Bodies
         from plait.runtime.schedule_reader import from_json
 
         schedule = from_json((self.folder / f"{name}.json").read_text(encoding="utf-8"))
         made = {**Bodies(self.driver).of(schedule), **bodies}
-        return schedule.bind(made, device="npu")
+        return schedule.bind(made, device="npu", strict=True, checked=checked)
+
+    def kept(self) -> None:
+        import torch
+
+        npu = torch.get_device_module("npu")
+        kept = npu.current_stream()  # asked for once, before any capture
+
+        def head(order: Any, left: Any) -> None:
+            with npu.stream(kept):
+                left.copy_(order)
+
+        others = dict.fromkeys(("begin", "prepare", "meanwhile"), lambda **_: None)
+        with self.bound("eager", checked=True, head=head, **others) as runner:
+            runner.step(n=4)
 
     def captures(self, order: Any, left: Any) -> None:
         self.run("one_round")

@@ -135,7 +135,7 @@ def trial(driver: Driver, folder: Path, name: str) -> None:
 
     opaques = {b.name: opaque(number) for number, b in enumerate(schedule.buffers) if b.opaque}
     driver.taken()
-    with schedule.bind(bodies.of(schedule), opaque=opaques, device="npu") as runner:
+    with schedule.bind(bodies.of(schedule), opaque=opaques, device="npu", strict=True) as runner:
         for number, copies in enumerate(runner._buffers):
             for copy, one in enumerate(copies if not schedule.buffers[number].opaque else ()):
                 memory.append((copy_name(schedule, number, copy), one.data_ptr(), one.nbytes))

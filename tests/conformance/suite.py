@@ -50,8 +50,8 @@ class Trial:
         return [{**dict(one.sizes), **dict(one.route)} for one in chosen]
 
 
-def compiled(path: Path) -> Schedule:
-    asked = Asked(target="ascend910c", settings=SETTINGS.get(path.stem))
+def compiled(path: Path, capture: bool = True) -> Schedule:
+    asked = Asked(target="ascend910c", settings=SETTINGS.get(path.stem), capture=capture)
     return compile_source(read_source(path), asked)
 
 
@@ -108,6 +108,8 @@ class Suite:
             (folder / f"{name}.rounds").write_text(json.dumps(trial.rounds()), encoding="utf-8")
         unjoined = without_inner_join(self.trials["one_round"].schedule)
         (folder / "unjoined.json").write_text(to_json(unjoined), encoding="utf-8")
+        eager = compiled(HERE / "one_round.spec", capture=False)
+        (folder / "eager.json").write_text(to_json(eager), encoding="utf-8")
         build(wheel, folder)
         self.said = _run(folder, wheel, folder, queue=False)
         self.queued = folder / "queued"

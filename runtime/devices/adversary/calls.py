@@ -76,6 +76,7 @@ class Call:
         for output in self._outputs:
             poison(output.memory) if self.spoiled or torn else output.publish()
         self.lives.ended(self)
+        self.job.ran = self.round
 
     may_end = True
     held_by = None

@@ -149,6 +149,9 @@ class Host:
         self.round = 0
 
     def begin(self, round: int) -> None:
+        for queue in self.machine.queues:
+            if queue.error is not None:
+                raise queue.error
         self.round = round
 
     def run(self, job: Job) -> None:
@@ -158,6 +161,7 @@ class Host:
         lives.begun(call)
         try:
             job()
+            job.ran = self.round
         except Exception as error:
             raise explained(error, job, self.name, self.round) from error
         finally:

@@ -24,6 +24,9 @@ class Graph:
         self.pool = pool
         self.machine = machine
         self.replays = 0
+        self.ran = -1
+        self.taken = 0
+        """It has no memory of its own."""
         self.phases = tuple(what.name for op, _, what, _ in steps if op in ("run", "task"))
         self.kernels = len(self.phases)
         self.results = [
@@ -90,6 +93,8 @@ class Replay:
         for queue in self._queues.values():
             self.machine.queues.remove(queue)
             self._origin.error = self._origin.error or queue.error
+        if self._origin.error is None:
+            self.graph.ran = self.round
 
     def dropped(self) -> None:
         inside = list(self._queues.values())

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from plait.runtime.bind import bind
-from plait.runtime.checked.declared import CheckError
+from plait.runtime.devices.refusals import CaptureError
 
 SPEC = """\
 spec 1
@@ -50,7 +50,8 @@ def test_a_body_that_mixes_rows_is_named(body, buffer: str, compiled) -> None:
     with (
         bind(schedule, {"mix": body, "back": back}, checked=True) as runner,
         pytest.raises(
-            CheckError, match=f"test.spec:9: `mix` lets .* others in `{buffer}`, and past"
+            CaptureError,
+            match=f"test.spec:9: `mix`: CheckError: lets .* others in `{buffer}`, and past",
         ),
     ):
         runner.step(bs=3)
