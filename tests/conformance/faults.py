@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,10 +154,12 @@ class _Plait:
         yield "more streams than torch deals out", self.too_many
 
     def run(self, name: str, **bodies: Callable[..., None]) -> None:
-        with self.bound(name, **bodies) as runner:
+        with self.bound(name, bodies) as runner:
             runner.prepare()
 
-    def bound(self, name: str, checked: bool = False, **bodies: Callable[..., None]) -> Any:
+    def bound(
+        self, name: str, bodies: Mapping[str, Callable[..., None]], checked: bool = False
+    ) -> Any:
         from conformance.session import Bodies
         from plait.runtime.schedule_reader import from_json
 
@@ -176,7 +178,7 @@ class _Plait:
                 left.copy_(order)
 
         others = dict.fromkeys(("begin", "prepare", "meanwhile"), lambda **_: None)
-        with self.bound("eager", checked=True, head=head, **others) as runner:
+        with self.bound("eager", {"head": head, **others}, checked=True) as runner:
             runner.step(n=4)
 
     def captures(self, order: Any, left: Any) -> None:
@@ -195,7 +197,7 @@ class _Plait:
         with_default.capture("graph", "by hand", [("run", stream, job, ())], [])
 
     def exhausted(self) -> None:
-        with self.bound("one_round") as runner, self.driver.no_more_streams():
+        with self.bound("one_round", {}) as runner, self.driver.no_more_streams():
             runner.prepare()
 
     def too_many(self) -> None:
