@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
+import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plait.compiler.timing.engine import Block, Engine, Issue, Record, Span, Wait, Work
+from plait.compiler.timing.path import critical_path
 from plait.compiler.timing.sharing import FULL, WHOLE, speeds
 
 times = st.integers(0, 50)
@@ -106,7 +109,7 @@ def fair(running) -> list[Fraction]:
             rising = sum(use[n] for n in range(len(running)) if n not in held)
             if rising:
                 left = WHOLE - sum(a * b for a, b in zip(use, speed, strict=True))
-                steps.append(left / rising)
+                steps.append(Fraction(left, rising))
         step = min(steps)
         speed = [s if n in held else s + step for n, s in enumerate(speed)]
         for number, uses in enumerate(running):
@@ -173,3 +176,43 @@ def ready(program, begun, ended) -> Iterator[int]:
         waited = [one % number for one in after] if number else []
         if number not in begun and all(n in ended for n in [*earlier, *waited]):
             yield number
+
+
+def built(program) -> list:
+    instructions = []
+    for number, (stream, time, uses, after) in enumerate(program):
+        waits = [Wait(stream, (one % number,)) for one in after if number]
+        items = (*waits, Work(stream, time, uses, number), Record(stream, (number,)))
+        instructions.append(issued(*items, time=number % 3))
+    return instructions
+
+
+@settings(max_examples=300, deadline=None)
+@given(operations)
+def test_the_critical_path_tiles_the_round(program) -> None:
+    """From 0 to the end without a gap, nothing of it idle, and each on it ends where the next begins."""
+    spans = simulated(*built(program))
+    path = critical_path(spans)
+    assert path[0].start == 0 and path[-1].end == total(spans)
+    assert all(one.end == two.start for one, two in pairwise(path))
+    assert all(one.span is not None for one in path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(operations)
+def test_without_contention_the_end_is_the_longest_path(program) -> None:
+    """As networkx finds it in the graph of all orders, the host's issue among them."""
+    graph = nx.DiGraph()
+    newest: dict[int, int] = {}
+    for number, (stream, time, _, after) in enumerate(program):
+        graph.add_edge(("issue", number - 1), ("issue", number), weight=number % 3)
+        graph.add_edge(("issue", number), ("start", number), weight=0)
+        graph.add_edge(("start", number), ("end", number), weight=time)
+        for one in {
+            *(one % number for one in after if number),
+            *([newest[stream]] if stream in newest else []),
+        }:
+            graph.add_edge(("end", one), ("start", number), weight=0)
+        newest[stream] = number
+    bare = [(stream, time, (), after) for stream, time, _, after in program]
+    assert total(simulated(*built(bare))) == nx.dag_longest_path_length(graph)
