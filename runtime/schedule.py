@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
     from plait.runtime.runner import Runner
 
-VERSION = 3
+VERSION = 4
 HOST = 0
 
 Axis: TypeAlias = "tuple[int, int] | int | None"
@@ -243,6 +243,9 @@ class Bucket(Record):
     """Of every capture; 0 where it has no part in this one."""
     route: tuple[tuple[str, Setting], ...] = ()
     """Of every run-time param and every guard that is asked, the value that leads here."""
+    work: tuple[tuple[int, int | None], ...] = ()
+    """Of every phase, its rows, 0 where it has no part in this one, and the nanoseconds that the spec
+    says it takes, if any."""
 
     @property
     def name(self) -> str:

@@ -76,6 +76,7 @@ def to_json(schedule: Schedule) -> str:
                 "shapes": [None if s is None else list(s) for s in b.shapes],
                 "regions": [[_region(r) for r in regions] for regions in b.regions],
                 "rows": list(b.rows),
+                "work": [list(work) for work in b.work],
             }
             for b in schedule.buckets
         ],

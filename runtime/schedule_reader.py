@@ -337,8 +337,8 @@ def _read_instruction(at: _At, ops: frozenset[str] = OPS) -> Instruction:
 
 
 def _read_bucket(at: _At) -> Bucket:
-    sizes, route, program, shapes, regions, rows = at.fields(
-        "sizes", "route", "program", "shapes", "regions", "rows"
+    sizes, route, program, shapes, regions, rows, work = at.fields(
+        "sizes", "route", "program", "shapes", "regions", "rows", "work"
     )
     return Bucket(
         sizes.each(_read_size),
@@ -347,7 +347,13 @@ def _read_bucket(at: _At) -> Bucket:
         regions.each(lambda one: one.each(_read_region)),
         rows.each(_At.count),
         route.each(_read_setting),
+        work.each(_read_work),
     )
+
+
+def _read_work(at: _At) -> tuple[int, int | None]:
+    rows, cost = at.items(2)
+    return rows.count(), cost.optional(_At.count)
 
 
 def _read_size(at: _At) -> tuple[str, int]:

@@ -127,7 +127,8 @@ class Engine:
         """Streams, and hosts as -1 - their numbers."""
         self.blocked: dict[int, tuple[Block, int]] = {}
         """Hosts that wait, and since when."""
-        self.meetings: dict[Key, list[int]] = {}
+        self.meetings: dict[Key, list[tuple[int, Uses]]] = {}
+        """Parts of collectives that have come: their spans, and what they use."""
         self.running: dict[int, _Running] = {}
         """By the number of their first span."""
         self.heap: list[tuple[int, int, int, int]] = []
@@ -229,17 +230,19 @@ class Engine:
         span = len(self.spans)
         self.spans.append([number, now, now, work.what, issued, stream.cause, span])
         stream.busy = True
-        spans = (span,)
+        spans, uses = (span,), work.uses
         if work.meeting is not None:
             key, parts = work.meeting
             here = self.meetings.setdefault(key, [])
-            here.append(span)
+            here.append((span, uses))
             if len(here) < parts:
                 return
-            spans = tuple(self.meetings.pop(key))
-        one = _Running(work.uses, spans, work.time * FULL, now)
+            del self.meetings[key]
+            spans = tuple(span for span, _ in here)
+            uses = tuple(use for _, each in here for use in each)
+        one = _Running(uses, spans, work.time * FULL, now)
         self.running[spans[0]] = one
-        if work.uses:
+        if uses:
             self.share(now)
         if one.turn == 0:
             self.at(now + work.time, spans[0], 0)

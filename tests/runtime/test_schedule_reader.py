@@ -40,7 +40,7 @@ HOSTILE = "x); import os; os.system('true')  #"
 
 FAULTS = [
     ("format", "other", 'is not a schedule: it has no "format": "plait schedule"'),
-    ("version", 1, "version: is 1; this Plait reads version 3"),
+    ("version", 1, "version: is 1; this Plait reads version 4"),
     ("name", HOSTILE, "name: should be a name of letters, digits and _"),
     ("buffers.0.name", HOSTILE, "buffers[0].name: should be a name of letters, digits and _"),
     ("buffers.0.dtype", "i65", "buffers[0].dtype: should be one of"),
