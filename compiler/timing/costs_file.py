@@ -74,14 +74,16 @@ def _times(record: Any, values: dict[str, Any], where: str, table: str) -> Any:
     for key in values:
         if key not in known:
             raise TargetError(f"{where}: `{table}.{key}` is not read; {did_you_mean(key, known)}")
-    return record(**{key: _time(value, where, f"{table}.{key}") for key, value in values.items()})
+    return record(**{key: time_of(value, where, f"{table}.{key}") for key, value in values.items()})
 
 
 def _cost(values: dict[str, Any], resources: tuple[str, ...], where: str, table: str) -> Cost:
     tables = {name: _table(values.pop(name, {}), where, f"{table}.{name}") for name in PHASE_TABLES}
     checked(_Phase, values, where, table, known=PHASE_TABLES)
     times = {
-        key: _time(value, where, f"{table}.{key}") for key, value in values.items() if key != "row"
+        key: time_of(value, where, f"{table}.{key}")
+        for key, value in values.items()
+        if key != "row"
     }
     row = _picoseconds(values.get("row", "0ns"), where, f"{table}.row")
     points = _points(tables["rows"], where, f"{table}.rows")
@@ -102,7 +104,7 @@ def _points(values: dict[str, Any], where: str, table: str) -> tuple[tuple[int, 
             raise TargetError(
                 f"{where}: `{table}` maps rows to times, and `{key}` is no count of rows"
             )
-        found.append((int(key), _time(value, where, f"{table}.{key}")))
+        found.append((int(key), time_of(value, where, f"{table}.{key}")))
     if len({rows for rows, _ in found}) < len(found):
         raise TargetError(f"{where}: `{table}` has two times for one count of rows")
     return tuple(sorted(found))
@@ -122,7 +124,7 @@ def _uses(
     return tuple(sorted(found))
 
 
-def _time(value: Any, where: str, name: str) -> int:
+def time_of(value: Any, where: str, name: str) -> int:
     return _picoseconds(value, where, name) // 1000
 
 
