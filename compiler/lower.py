@@ -19,6 +19,7 @@ from plait.compiler import round as ir
 from plait.compiler.order import Order, Wait
 from plait.compiler.races.conflicts import copied_in
 from plait.compiler.round import Close, Edge, Group, Item, Open, Phase, Round, Vote
+from plait.compiler.rows.of_phase import rows_of
 from plait.compiler.standing import standing
 from plait.dsl.span import Source, Span
 from plait.dsl.values import plain
@@ -461,6 +462,11 @@ class _Route:
         regions: list[tuple[machine.Region, ...]] = [()] * len(tables.phases)
         for phase in round.phases:
             regions[self.phases[phase.number]] = tuple(a.region for a in phase.accesses)
+        captured = {capture.name: capture.rows for capture in round.captures}
+        work: list[tuple[int, int | None]] = [(0, None)] * len(tables.phases)
+        for phase in round.phases:
+            cost = None if phase.cost is None else phase.cost.amount
+            work[self.phases[phase.number]] = (rows_of(round, phase, captured), cost)
         rows = [0] * len(tables.captures)
         for number, capture in zip(self.captures, round.captures, strict=True):
             rows[number] = capture.rows
@@ -472,6 +478,7 @@ class _Route:
             rows=tuple(rows),
             route=tuple((name, plain(value)) for name, value in round.route.items()),
             disjoint=tuple((self.buffers[b], one, two) for (b, one), (_, two) in round.disjoint),
+            work=tuple(work),
         )
 
 

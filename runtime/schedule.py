@@ -249,6 +249,9 @@ class Bucket(Record):
     """Of every run-time param and every guard that is asked, the value that leads here."""
     disjoint: tuple[tuple[int, Region, Region], ...] = ()
     """Buffers with two parts of each, which the author of the spec vouches never meet."""
+    work: tuple[tuple[int, int | None], ...] = ()
+    """Of every phase, its rows, 0 where it has no part in this one, and the nanoseconds that the spec
+    says it takes, if any."""
 
     @property
     def name(self) -> str:

@@ -217,6 +217,7 @@ class Check:
                 ("shapes", "buffers"),
                 ("regions", "phases"),
                 ("rows", "captures"),
+                ("work", "phases"),
             ):
                 found, wanted = len(getattr(bucket, field)), len(getattr(schedule, table))
                 if found != wanted:

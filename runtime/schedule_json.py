@@ -79,6 +79,7 @@ def to_json(schedule: Schedule) -> str:
                 "regions": [[_region(r) for r in regions] for regions in b.regions],
                 "rows": list(b.rows),
                 "disjoint": [[n, _region(one), _region(two)] for n, one, two in b.disjoint],
+                "work": [list(work) for work in b.work],
             }
             for b in schedule.buckets
         ],

@@ -353,8 +353,8 @@ def _read_instruction(at: _At, ops: frozenset[str] = OPS) -> Instruction:
 
 
 def _read_bucket(at: _At) -> Bucket:
-    sizes, route, program, shapes, regions, rows, disjoint = at.fields(
-        "sizes", "route", "program", "shapes", "regions", "rows", "disjoint"
+    sizes, route, program, shapes, regions, rows, disjoint, work = at.fields(
+        "sizes", "route", "program", "shapes", "regions", "rows", "disjoint", "work"
     )
     return Bucket(
         sizes.each(_read_size),
@@ -364,12 +364,18 @@ def _read_bucket(at: _At) -> Bucket:
         rows.each(_At.count),
         route.each(_read_setting),
         disjoint.each(_read_pair),
+        work.each(_read_work),
     )
 
 
 def _read_pair(at: _At) -> tuple[int, Region, Region]:
     buffer, one, other = at.items(3)
     return buffer.count(), _read_region(one), _read_region(other)
+
+
+def _read_work(at: _At) -> tuple[int, int | None]:
+    rows, cost = at.items(2)
+    return rows.count(), cost.optional(_At.count)
 
 
 def _read_size(at: _At) -> tuple[str, int]:

@@ -1,0 +1,1 @@
+"""How long a round takes: costs, a simulation of it, and the path that decides."""

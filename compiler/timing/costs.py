@@ -1,0 +1,90 @@
+"""What the parts of a round cost, as data: laws in rows for phases, and what hosts and streams take."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from plait.compiler.timing.sharing import Uses
+from plait.dsl.record import Record
+
+
+class Law(Record):
+    """Nanoseconds of so many rows: by a line, or by a table of points with lines between them.
+
+    Below its first point a table is flat, and behind its last it goes on as from the last but one.
+    """
+
+    fixed: int = 0
+    row: int = 0
+    """Picoseconds a row."""
+    points: tuple[tuple[int, int], ...] = ()
+    """Rows and nanoseconds, by rows. None: the line holds."""
+
+    def time(self, rows: int) -> int:
+        points = self.points
+        if not points:
+            return self.fixed + self.row * rows // 1000
+        if rows <= points[0][0] or len(points) == 1:
+            return points[0][1]
+        place = min(bisect_left(points, (rows, 0)), len(points) - 1)
+        (x0, y0), (x1, y1) = points[place - 1], points[place]
+        return max(y0 + (y1 - y0) * (rows - x0) // (x1 - x0), 0)
+
+
+class Cost(Record):
+    """What a phase takes when it runs."""
+
+    law: Law
+    uses: Uses = ()
+    host: int = 0
+    """Nanoseconds of the host to issue it where no graph holds it, beyond what any phase takes; of a
+    phase of the host, those that its body takes."""
+
+
+class HostCosts(Record):
+    """Nanoseconds of the host for each instruction of a kind."""
+
+    run: int = 0
+    replay: int = 0
+    load: int = 0
+    record: int = 0
+    wait: int = 0
+    block: int = 0
+    """To go on when it was held up."""
+    vote: int = 0
+    round: int = 0
+    """To begin a round."""
+
+
+class StreamCosts(Record):
+    """Nanoseconds of a stream."""
+
+    record: int = 0
+    wait: int = 0
+    load: int = 0
+    replay: int = 0
+    """From the launch of a graph to its first kernel."""
+    gap: int = 0
+    """Between a phase and the next on the same stream."""
+
+
+class Profile(Record):
+    """Costs on one device: where they are from, and what they are."""
+
+    name: str
+    target: str
+    resources: tuple[str, ...]
+    host: HostCosts
+    stream: StreamCosts
+    phases: tuple[tuple[str, Cost], ...]
+    """By full name or base; `*` is for all others."""
+
+    def of(self, name: str, base: str, said: int | None) -> Cost:
+        """Of a phase: by its full name, by its base, as its spec says, or as any."""
+        known = dict(self.phases)
+        for one in (name, base):
+            if one in known:
+                return known[one]
+        if said is not None:
+            return Cost(Law(said))
+        return known.get("*", Cost(Law()))

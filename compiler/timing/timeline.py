@@ -1,0 +1,87 @@
+"""A simulation as lanes: the host, then every stream, what ran on each, and what of it decides the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plait.compiler.timing.simulate import Simulation
+from plait.dsl.record import Record
+from plait.runtime.schedule import HOST
+
+
+class Bar(Record):
+    """Something that took time, in nanoseconds from the beginning."""
+
+    name: str
+    kind: str
+    round: int
+    start: int
+    end: int
+    on_path: bool
+    where: str
+    """`file:line` of what it is in the spec; empty where there is no such line."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    name: str
+    bars: tuple[Bar, ...]
+    """By when they began."""
+
+
+def lanes(found: Simulation) -> list[Lane]:
+    """Of every rank the host and each stream; what a graph has on a side stream is in a lane of its own."""
+    schedule = found.schedule
+    many = len({rank for rank, _, _ in found.lanes.places}) > 1
+    decisive = {segment.span for segment in found.path()}
+    bars: dict[tuple[int, int | None, int], list[Bar]] = {}
+    for number, span in enumerate(found.spans):
+        place = (
+            found.lanes.places[span.stream] if span.stream >= 0 else (-1 - span.stream, None, HOST)
+        )
+        doing = span.what
+        if span.end > span.start:
+            bar = Bar(
+                doing.name,
+                doing.kind,
+                doing.round,
+                span.start,
+                span.end,
+                number in decisive,
+                _where(found, doing.kind, doing.number),
+            )
+            bars.setdefault(place, []).append(bar)
+    names = [stream.name for stream in schedule.streams]
+    made = []
+    for rank, capture, stream in sorted(
+        bars, key=lambda place: (place[0], place[2], place[1] is not None)
+    ):
+        inside = "" if capture is None else f" in {schedule.captures[capture].name}"
+        name = f"{names[stream]}{inside}" + (f" of rank {rank}" if many else "")
+        made.append(
+            Lane(name, tuple(sorted(bars[rank, capture, stream], key=lambda bar: bar.start)))
+        )
+    return made
+
+
+def _where(found: Simulation, kind: str, number: int) -> str:
+    schedule = found.schedule
+    if kind == "phase":
+        return schedule.place_of(schedule.phases[number].place)
+    if kind in ("load", "replay"):
+        return schedule.place_of(schedule.captures[number].place)
+    return ""
+
+
+def decisive(found: Simulation) -> Iterator[tuple[str, str, int]]:
+    """Of what is on the critical path, the kind, the name and the nanoseconds, the longest first."""
+    total: dict[tuple[str, str], int] = {}
+    for one in found.path():
+        doing = None if one.span is None else found.spans[one.span].what
+        key = ("idle", "") if doing is None else (doing.kind, doing.name)
+        if doing is not None and found.spans[one.span or 0].stream < 0:
+            key = ("host", doing.name)
+        total[key] = total.get(key, 0) + one.end - one.start
+    for (kind, name), time in sorted(total.items(), key=lambda one: -one[1]):
+        yield kind, name, time
