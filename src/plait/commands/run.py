@@ -345,7 +345,10 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         lines.insert(3, ("faults", what))
     for lost in outcome["lost"]:
         sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
-        times = f"{lost['phases']} phases one by one in {lost['rounds']} rounds"
+        phases, rounds = lost["phases"], lost["rounds"]
+        times = (
+            f"{phases} phase{'s' * (phases != 1)} one by one in {rounds} round{'s' * (rounds != 1)}"
+        )
         lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
     if (compared := outcome.get("compared")) is not None:
         lines.append(("compared", _compared(compared)))
