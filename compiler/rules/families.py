@@ -101,6 +101,9 @@ FAMILIES = (
         each=("raw_not_drained",),
         across=("raw_of_routes",),
     ),
+    Family(
+        lambda round: any(buffer.task for buffer in round.buffers), each=("earlier_parameters",)
+    ),
     Family(lambda round: round.waits_ahead, each=("cycle", "rebound_too_late")),
     Family(lambda round: any(phase.launched for phase in round.phases), each=("before_await",)),
     Family(

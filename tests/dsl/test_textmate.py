@@ -167,6 +167,7 @@ def test_the_extension_indents_as_the_examples_are(root: Path) -> None:
                 within
             ):  # what a bracket has open is indented by the author's hand, or by `plait fmt`
                 within += line.count("(") - line.count(")")
+                depth += not within and bool(deeper.search(line))
                 continue
             within = line.partition("#")[0].count("(") - line.partition("#")[0].count(")")
             depth -= bool(back.search(line))

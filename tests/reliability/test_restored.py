@@ -37,7 +37,7 @@ def decoded(model, schedule, *faults: str, prompts: int = 3, **asked) -> Outcome
         checkpoint.tokenizer.decode(checkpoint.tokenizer.encode(t)[:8]) for t in checkpoint.prompts
     ]
     device = injected(Cpu(), [fault(text, schedule) for text in faults])
-    make = lambda: requests_for(checkpoint, texts[:prompts], 10)  # noqa: E731
+    make = lambda: requests_for(checkpoint, texts[:prompts], 16)  # noqa: E731
     return decode(schedule, tiny, make, device=device, **asked)
 
 
