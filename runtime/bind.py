@@ -59,7 +59,11 @@ def bind(
     if (marker := marker_named(marks)) is not None and told is None:
         made = marked(made, marker, schedule.name)
     checker = peers = None
-    if asked_for() if checked is None else checked:
+    if checked and told is not None:
+        raise BindError(
+            "the adversary gives bodies copies, of which checked mode knows nothing: bind on `cpu`"
+        )
+    if told is None and (asked_for() if checked is None else checked):
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)

@@ -8,6 +8,7 @@ import torch
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.job import PhaseError, job
+from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
 SEEDS = range(20)
@@ -263,3 +264,9 @@ def test_it_takes_work_again_after_a_failure() -> None:
     other.run(job("again", "test:3", seen.append, "again"))
     device.synchronize()
     assert seen == ["again"] and device.recover() == []
+
+
+def test_checked_mode_is_refused(compiled) -> None:
+    """It would see copies, and find nothing wrong with any body."""
+    with pytest.raises(BindError, match="the adversary gives bodies copies, .*: bind on `cpu`"):
+        compiled(UNORDERED).bind({}, device=Adversary(0), checked=True)
