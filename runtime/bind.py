@@ -42,7 +42,8 @@ def bind(
     largest first, and a callable is told each; else a bucket is when a round first needs it. `checked`: what
     phases declare is held against what they do, strictly and without an arena; None: if PLAIT_CHECK=1
     asks for it. With `ranks`, all of them bind this schedule, strictly, and agree in each round. `marks`
-    names everything that runs in a profiler's trace: see `marks.py`.
+    names everything that runs in a profiler's trace: see `marks.py`; nothing of the adversary's, which must
+    know each job for what it is.
 
     Raises BindError when bodies or buffers do not fit or ranks have other schedules, DeviceError for a
     device that is not here, and RankError when a rank does not come.
@@ -54,10 +55,15 @@ def bind(
                 "live cannot be told: let its size be one dim, times a number, plus a number"
             )
     made = named(device, trace) if isinstance(device, str) else device
-    if (marker := marker_named(marks)) is not None:
+    told = getattr(made, "told", None)
+    if (marker := marker_named(marks)) is not None and told is None:
         made = marked(made, marker, schedule.name)
     checker = peers = None
-    if asked_for() if checked is None else checked:
+    if checked and told is not None:
+        raise BindError(
+            "the adversary gives bodies copies, of which checked mode knows nothing: bind on `cpu`"
+        )
+    if told is None and (asked_for() if checked is None else checked):
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)
@@ -67,7 +73,6 @@ def bind(
 
         peers = Peers(schedule, ranks, made.name, checker is not None)
     fallback = None if strict or peers is not None else Fallback()
-    told = getattr(made, "told", None)
     around = None if told is None else told(schedule)
     try:
         runner = Runner(

@@ -102,6 +102,8 @@ class Runner:
         self._used = [0] * len(self._sizes)
         self._lives: deque[dict[str, int]] = deque(maxlen=program["BACK"] + 1)
         """The sizes of the newest rounds, newest first."""
+        self._sized = getattr(device, "sized", None)
+        """A device that wants to know them."""
         self._failure: BaseException | None = None
         """Why nothing runs any more."""
         self._at_it = False
@@ -140,6 +142,8 @@ class Runner:
                 stream.begin(self.rounds)
             self._begun.append((self.rounds, None if idle else number))
             self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
+            if self._sized is not None:
+                self._sized(self._lives)
             self._bound[number][-1 if idle else 0](self.rounds, self._lives)
             self._streams[0].leave()
             if self.peers is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -152,6 +153,11 @@ def test_run_prints_text_and_what_it_was(here, capsys) -> None:
     assert "def add(a, b):" in out
     for name in ("rounds", "accepted a round", "distinct 4-grams", "tokens/s", "buckets"):
         assert f"\n{name}" in out
+    assert re.search(
+        r"^memory +[\d,]+ bytes of buffers \([\d,]+ in the plan, which saves 512\), [1-9][\d,]* of graphs$",
+        out,
+        re.MULTILINE,
+    )
     assert out.endswith("identical to plain: yes\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,23 @@ def test_one_digest_on_every_device(mended: str, capsys) -> None:
     assert len(set(digests)) == 1
     assert main([*asked, "--rounds", "3"]) == 0
     assert digests[0] not in capsys.readouterr().out
+
+
+def test_how_graphs_are_replayed_is_said(mended: str, capsys, monkeypatch) -> None:
+    """Of a schedule that has some: the tier of the CPU, or that the adversary has none."""
+    path = Path(mended)
+    text = path.read_text(encoding="utf-8")
+    forward = "  phase forward on main { reads inputs  updates kept }\n"
+    path.write_text(
+        text.replace(forward, f"  capture g on main rows 4 {{\n{forward}  }}\n"), "utf-8"
+    )
+    monkeypatch.setenv("PLAIT_CPU_REPLAY", "python")
+    for device, kind in (
+        ("cpu", "python: replay of recorded kernels from Python"),
+        ("adversary", "steps that are done anew, in any order that they allow"),
+    ):
+        assert main(["run", mended, "--bodies", "mixing", "--device", device]) == 0
+        assert f"\ncapture            {kind}\n" in capsys.readouterr().out
 
 
 def test_seeds_that_agree(mended: str, capsys) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
+from plait.runtime.devices.adversary.device import Adversary
+from plait.runtime.devices.adversary.poison import poison_of
 from plait.runtime.devices.base import DeviceError
 
 SPEC = """\
@@ -23,6 +26,20 @@ pipeline toy {
   phase publish on b { reads y  writes z }
   join prev publish into host
   phase log on host { reads prev z }
+  join b into a
+}
+"""
+
+RACY = """\
+spec 1
+pipeline racy {
+  stream a
+  stream b
+  buffer x : i64[1]
+  buffer y : i64[1] carried
+  fork b from a
+  phase make on a { writes x }
+  phase take on b { reads x  writes y }
   join b into a
 }
 """
@@ -68,6 +85,20 @@ def test_the_environment_can_ask_for_marks(compiled, monkeypatch) -> None:
     """So that a service is profiled without a change to it."""
     monkeypatch.setenv("PLAIT_MARKS", "profiler")
     assert "toy/publish #1" in run(compiled(SPEC), None)[1]
+
+
+@pytest.mark.parametrize("marks", [None, "profiler"])
+def test_the_adversary_is_as_sharp_with_marks(compiled, marks: str | None) -> None:
+    """What a phase has not written yet is poison to one that reads it early, marks or none."""
+    schedule = compiled(RACY, unchecked=True)
+    bodies = {"make": lambda x: x.fill_(1), "take": lambda x, y: y.copy_(x)}
+    found = set()
+    for seed in range(10):
+        with schedule.bind(bodies, device=Adversary(seed), marks=marks) as runner:
+            runner.step()
+            runner.drain()
+            found.add(runner.buffer("y").item())
+    assert found == {1, poison_of(torch.int64)}
 
 
 @pytest.mark.parametrize(

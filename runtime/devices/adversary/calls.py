@@ -17,6 +17,7 @@ import torch
 
 from plait.runtime.devices.adversary.declared import NOTHING, UNKNOWN, Declared
 from plait.runtime.devices.adversary.poison import bits, poison, poison_of
+from plait.runtime.devices.adversary.rows import poison_past
 from plait.runtime.devices.cpu import map_tensors, tensors_of
 from plait.runtime.devices.job import Job
 
@@ -48,6 +49,7 @@ class Call:
         self.declared = declared_by(job)
         self.round = round
         self.lives = lives
+        self.sizes = lives.sizes
         self.name: str = job.name
         self.spoiled = False
         self._early: dict[str, Any] = {}
@@ -91,6 +93,8 @@ class Call:
         access = self.declared.accesses.get(name, UNKNOWN)
         before = self._early.get(name) if access.early else None
         before = _copied(value) if before is None else before
+        for rows in access.rows if self.sizes else ():
+            poison_past(before, rows, self.sizes)
         if access.kind == "reads":
             return before
         made = _copied(before)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from plait.runtime.devices.adversary.rows import Rows, rows_of
 from plait.runtime.schedule import HOST, Argument, Capture, Kind, Phase, Schedule
 
 
@@ -20,6 +21,8 @@ class Access:
     """Whether it holds nothing between phases, and serves one at a time."""
     pool: int | None = None
     """The pool of graphs that it is said to lie in."""
+    rows: tuple[Rows, ...] = ()
+    """Where its rows are those of requests, and hold nothing past the live ones."""
 
 
 UNKNOWN = Access()
@@ -71,8 +74,11 @@ def declared_of(schedule: Schedule) -> list[Declared]:
     for number, phase in enumerate(schedule.phases):
         capture = None if phase.capture is None else schedule.captures[phase.capture]
         accesses = {
-            argument.name: _access(schedule, phase, argument, capture, scratch)
-            for argument in phase.arguments
+            argument.name: replace(
+                _access(schedule, phase, argument, capture, scratch),
+                rows=rows_of(schedule, number, place),
+            )
+            for place, argument in enumerate(phase.arguments)
         }
         alone = phase.collective is not None and number not in launched
         group = phase.collective.group if phase.collective is not None and alone else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -55,6 +55,10 @@ class Adversary:
         self._loads = loads_of(schedule)
         declared = declared_of(schedule)
         return lambda phase, body: Told(body, declared[phase])
+
+    def sized(self, sizes: Iterable[Mapping[str, int]]) -> None:
+        """How many rows are live in the round that is issued now, and in those before, the newest first."""
+        self.machine.lives.sized(sizes)
 
     def host(self) -> Host:
         return self._host

@@ -2,12 +2,13 @@
 
 A buffer of a round's own lives from its first access there to its last. Before the first round, and
 behind the last access of each, what lies in it is poison: whoever reads it too early, or too late, has no
-value of an earlier round that looks right.
+value of an earlier round that looks right. Rows past the live ones are poison to each phase that reads
+them: `rows.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ class Lives:
     def __init__(self, random: Random, poisons: bool):
         self.talking: dict[int, list[Call]] = {}
         """Calls in flight on the communicator of every group."""
+        self.sizes: tuple[Mapping[str, int], ...] = ()
+        """Of the round that is issued and of those before, the newest first: live rows of every dim."""
         self._random = random
         self._poisons = poisons
         self._mortal: frozenset[int] = frozenset()
@@ -42,6 +45,10 @@ class Lives:
         self._over: dict[int, int] = {}
         self._met: set[int] = set()
         """Those with memory of their own, that was poisoned before the first access."""
+
+    def sized(self, sizes: Iterable[Mapping[str, int]]) -> None:
+        if self._poisons:
+            self.sizes = tuple(sizes)
 
     def told(self, schedule: Schedule) -> None:
         self._mortal = mortal(schedule) if self._poisons else frozenset()

@@ -56,9 +56,12 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
     torch.set_num_threads(1)
     trial = Trial(narrow(schedule), options.rounds)
     differ: dict[int, str] = {}
+    kind = Adversary.capture_kind
     try:
         if options.seeds is None:
-            found = trial.run(chosen(options))
+            device = chosen(options)
+            kind = device.capture_kind
+            found = trial.run(device)
         else:
             found = trial.text()
             for seed in range(options.seeds):
@@ -71,6 +74,7 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
         raise Refused(str(error), WRONG_ENVIRONMENT) from None
     outcome = {
         **_what(options, schedule),
+        **({"capture": kind} if schedule.captures else {}),
         "rounds": options.rounds,
         "digest": found.digest,
         **_agreed(options, differ),
@@ -164,6 +168,8 @@ def _say(
         ("bodies", bodies),
         ("device", f"adversary, seed {outcome['seed']}" if "seed" in outcome else options.device),
     ]
+    if "capture" in outcome:
+        lines.append(("capture", outcome["capture"]))
     if "unchecked" in outcome:
         lines.append(("UNCHECKED", f"refused for {', '.join(outcome['unchecked'])}"))
     if "digest" in outcome:

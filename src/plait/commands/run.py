@@ -315,6 +315,13 @@ def _write(text: str) -> None:
     print(text, end="", flush=True)  # unlike `write`, it allows for a closed stdout
 
 
+def _memory(outcome: dict[str, Any]) -> str:
+    """What was allocated, beside what was planned of it."""
+    graphs = sum(sum(bucket.values()) for bucket in outcome["graph_bytes"].values())
+    planned = f"{outcome['arena_bytes']:,} in the plan, which saves {outcome['saved_bytes']:,}"
+    return f"{outcome['buffer_bytes']:,} bytes of buffers ({planned}), {graphs:,} of graphs"
+
+
 def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
     histogram = "  ".join(f"{n}: {times}" for n, times in outcome["accepted_histogram"].items())
     buckets = ", ".join(f"{size} ({rounds} rounds)" for size, rounds in outcome["buckets"].items())
@@ -327,6 +334,7 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("rounds", f"{outcome['rounds']}, {outcome['waits']} waits each"),
         ("buckets", buckets or "-"),
         ("rows a request", rows),
+        ("memory", _memory(outcome)),
         ("accepted a round", f"{outcome['accepted_mean']:.2f}   ({histogram})"),
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
@@ -337,7 +345,10 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         lines.insert(3, ("faults", what))
     for lost in outcome["lost"]:
         sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
-        times = f"{lost['phases']} phases one by one in {lost['rounds']} rounds"
+        phases, rounds = lost["phases"], lost["rounds"]
+        times = (
+            f"{phases} phase{'s' * (phases != 1)} one by one in {rounds} round{'s' * (rounds != 1)}"
+        )
         lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
     if (compared := outcome.get("compared")) is not None:
         lines.append(("compared", _compared(compared)))

@@ -8,6 +8,7 @@ import torch
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.devices.base import DeviceError
 from plait.runtime.devices.job import PhaseError, job
+from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
 SEEDS = range(20)
@@ -37,6 +38,19 @@ pipeline p {
 }
 """
 
+ROWS = """\
+spec 1
+pipeline p {
+  dim bs in [1, 4]
+  stream a
+  buffer x : TYPE[bs, 2] carried PAD
+  buffer y : TYPE[bs, 2]
+  buffer z : TYPE[bs, 2] carried
+  phase make on a { reads x  writes y }
+  phase take on a { reads y  updates z }
+}
+"""
+
 
 def order(schedule: Schedule, seed: int, rounds: int) -> str:
     """The two phases as they ran, by their initials."""
@@ -60,6 +74,27 @@ def test_either_of_two_without_an_order_comes_first(compiled) -> None:
     """In the first round already, for some seed."""
     schedule = compiled(UNORDERED)
     assert {order(schedule, seed, 1) for seed in SEEDS} == {"lr", "rl"}
+
+
+@pytest.mark.parametrize("pad", ["", "pad 0"])
+@pytest.mark.parametrize("dtype", ["i64", "f32"])
+def test_rows_that_only_pad_hold_what_nobody_may_read(compiled, dtype: str, pad: str) -> None:
+    """A phase that sums over all rows is not right here, unless they are padded; one that keeps apart is."""
+    schedule = compiled(ROWS.replace("TYPE", dtype).replace("PAD", pad))
+    mixed = {"make": lambda x, y: y.copy_(x.sum(0).expand_as(y)), "take": lambda y, z: z.add_(y)}
+    apart = {"make": lambda x, y: y.copy_(x + 1), "take": lambda y, z: z.add_(y)}
+
+    def left(bodies, device) -> list:
+        with schedule.bind(bodies, device=device) as runner:
+            runner.buffer("x")[:3] = torch.arange(6).view(3, 2)
+            for bs in (3, 1, 2):
+                runner.step(bs=bs)
+            runner.drain()
+            return runner.buffer("z")[:2].tolist()
+
+    for bodies, right in ((mixed, pad != ""), (apart, True)):
+        expected = left(bodies, "cpu")
+        assert {left(bodies, Adversary(seed)) == expected for seed in SEEDS} == {right}
 
 
 def test_a_body_sees_what_was_there_when_it_began(compiled) -> None:
@@ -229,3 +264,9 @@ def test_it_takes_work_again_after_a_failure() -> None:
     other.run(job("again", "test:3", seen.append, "again"))
     device.synchronize()
     assert seen == ["again"] and device.recover() == []
+
+
+def test_checked_mode_is_refused(compiled) -> None:
+    """It would see copies, and find nothing wrong with any body."""
+    with pytest.raises(BindError, match="the adversary gives bodies copies, .*: bind on `cpu`"):
+        compiled(UNORDERED).bind({}, device=Adversary(0), checked=True)
