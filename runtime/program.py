@@ -284,16 +284,15 @@ class _Bucket:
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked
-            if one.op == "rebind":
-                yield self.rebind(one, graphs, idle), schedule.phases[one.of].name + place
-            elif one.op in PHASE_OPS:
+            if one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
                 name, filled = schedule.phases[one.of].name, self.filled(one.of)
                 if filled.own:
                     yield f"s{one.on}.run(c{one.of}[{turn}])", f"copies for {name}"
                 if filled.before:
                     yield f"f{one.of}[{turn}](s{one.on}, live)", f"pad before {name}"
-                yield f"s{one.on}.run(p{one.of}[{turn}])", name + place
+                run = f"s{one.on}.run(p{one.of}[{turn}])"
+                yield self.rebind(one, graphs, idle) if one.op == "rebind" else run, name + place
                 if filled.after:
                     yield f"a{one.of}[{turn}](s{one.on}, live)", f"pad behind {name}"
             elif one.op == "load":

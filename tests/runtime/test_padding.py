@@ -313,3 +313,40 @@ def test_the_adversary_runs_a_graph_that_takes_in_more_than_its_schedule_says(co
             runner.step(n=live)
         runner.drain()
         assert int(runner.buffer("seen")[0]) == 7
+
+
+REBOUND = """\
+spec 1
+pipeline p {
+  dim n in [2]
+  stream main
+  stream upd
+  buffer x    : i64[n] carried pad -1
+  buffer t    : i64[2] task
+  buffer seen : i64[2] carried
+  fork upd from main
+  phase fill on upd across_rows { reads x  writes t }
+  join upd into main
+  phase grow on main { updates x }
+  capture g on main rows n {
+    join fill into main
+    phase look on main { reads t  writes seen }
+  }
+}
+"""
+
+
+def test_what_fills_the_parameters_of_a_task_reads_what_is_padded(compiled) -> None:
+    """A rebind gets its copies of this round, padded, as any phase does."""
+    bodies = {
+        "fill": lambda x, t: t.copy_(x),
+        "grow": lambda x: x.add_(10),
+        "look": lambda t, seen: seen.copy_(t),
+    }
+    found = []
+    with compiled(REBOUND).bind(bodies) as runner:
+        for live in (2, 2, 1):
+            runner.step(n=live)
+            runner.drain()
+            found.append(runner.buffer("seen").tolist())
+    assert found == [[0, 0], [10, 10], [20, -1]]
