@@ -17,7 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from plait.runtime.program_padding import Filled, Padding, Part
-from plait.runtime.schedule import PHASE_OPS, Bucket, Capture, Instruction, Phase, Region, Schedule
+from plait.runtime.schedule import (
+    PHASE_OPS,
+    Argument,
+    Bucket,
+    Capture,
+    Instruction,
+    Phase,
+    Region,
+    Schedule,
+)
 
 HERE = Path(__file__).parent
 CARRIED = tuple(
@@ -191,12 +200,18 @@ class _Bucket:
             if place in copied:
                 arguments[argument.name] = f"q{number}[{list(copied).index(place)}]"
                 continue
-            if argument.kind == "reads" and key in own:
+            if self.taken(number, argument, own):
                 value = f"own{phase.capture}[{own.index(key)}]"
             else:
                 value = self.copy(*key, turn)
             arguments[argument.name] = value + _index(region)
         return _Call(number, phase.name, self.schedule.place_of(phase.place), arguments)
+
+    def taken(self, phase: int, argument: Argument, own: tuple[tuple[int, int], ...]) -> bool:
+        """Whether a captured phase is given the copy that its capture has, and not the buffer."""
+        key = (argument.buffer, argument.rounds_back)
+        newer = (phase, argument.name) in self.padding.newer
+        return argument.kind == "reads" and key in own and not newer
 
     def copy(self, buffer: int, rounds_back: int, turn: int) -> str:
         return f"b{buffer}[{(turn - rounds_back) % self.schedule.buffers[buffer].copies}]"
@@ -269,16 +284,15 @@ class _Bucket:
             place = f" ({schedule.place_of(one.place)})" if one.place else ""
             if one.op == "vote":
                 continue  # a single rank agrees with itself: the route was chosen when it was asked
-            if one.op == "rebind":
-                yield self.rebind(one, graphs, idle), schedule.phases[one.of].name + place
-            elif one.op in PHASE_OPS:
+            if one.op in PHASE_OPS:
                 turn = _turn(self.turns(schedule.phases[one.of]))
                 name, filled = schedule.phases[one.of].name, self.filled(one.of)
                 if filled.own:
                     yield f"s{one.on}.run(c{one.of}[{turn}])", f"copies for {name}"
                 if filled.before:
                     yield f"f{one.of}[{turn}](s{one.on}, live)", f"pad before {name}"
-                yield f"s{one.on}.run(p{one.of}[{turn}])", name + place
+                run = f"s{one.on}.run(p{one.of}[{turn}])"
+                yield self.rebind(one, graphs, idle) if one.op == "rebind" else run, name + place
                 if filled.after:
                     yield f"a{one.of}[{turn}](s{one.on}, live)", f"pad behind {name}"
             elif one.op == "load":
@@ -328,7 +342,7 @@ class _Graph:
             buffers[argument.buffer].copies
             for phase in capture.phases
             for argument in bucket.schedule.phases[phase].arguments
-            if (argument.buffer, argument.rounds_back) not in self.copied
+            if not bucket.taken(phase, argument, self.copied)
         ]
         events = bucket.schedule.events
         held += [events[one.of].depth for one in capture.program if one.op == "external"]

@@ -54,6 +54,8 @@ class Padding:
         self.captures: dict[int, Filled] = {}
         self.taken: dict[int, list[tuple[int, int]]] = {}
         """Of a capture, what it takes a copy of beyond what its schedule says."""
+        self.newer: set[tuple[int, str]] = set()
+        """Reads of captured phases, by argument, of what a phase above them in the capture has written."""
         for one in schedule.program_of(bucket):
             if one.op in PHASE_OPS:
                 self.phase(one.of)
@@ -94,12 +96,15 @@ class Padding:
     def capture(self, number: int) -> None:
         capture, filled = self.schedule.captures[number], Filled()
         taken: list[tuple[int, int]] = []
+        changed: set[tuple[int, int]] = set()
         for inner in capture.phases:
             phase = self.schedule.phases[inner]
             for _, argument, region in self.padded(inner):
                 key = (argument.buffer, argument.rounds_back)
                 if argument.kind == "reads":
-                    if self.left(argument):
+                    if key in changed:
+                        self.newer.add((inner, argument.name))
+                    elif self.left(argument):
                         if key not in capture.copied_in and key not in taken:
                             taken.append(key)
                         part = self.part(argument, None)
@@ -109,6 +114,7 @@ class Padding:
                     filled.before.append(self.part(argument, region, whole=True))
                 elif argument.kind == "updates" and self.left(argument):
                     filled.before.append(self.part(argument, region))
+            changed |= {(a.buffer, 0) for a in phase.arguments if a.kind != "reads"}
             self.note(inner)
         self.captures[number] = filled
         self.taken[number] = taken

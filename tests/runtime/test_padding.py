@@ -209,3 +209,144 @@ def test_rows_that_nobody_can_count_are_refused(compiled) -> None:
         BindError, match="test.spec:5: `lens` is padded, but how many of its rows are"
     ):
         compiled(text).bind({"admit": lambda lens: None, "longest": longest})
+
+
+COPIES = """\
+spec 1
+pipeline p {
+  dim n in [1, 2]
+  stream main
+  buffer x    : i64[2, n] carried copies 2 pad 0
+  buffer seen : i64[n] carried
+  buffer was  : i64[n] carried
+  phase begin on main { writes x[0] }
+  capture g on main rows n {
+    phase look on main { reads x[0] as x  writes seen }
+    phase grow on main { reads seen  writes x }
+  }
+  phase back on main { reads prev x[1] as x  writes was }
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "adversary"])
+def test_a_graph_writes_the_copy_of_its_round_of_what_it_takes_in_padded(device, compiled) -> None:
+    """It has a graph for every copy, though what it reads of the buffer is a copy of its own."""
+    rounds = iter(range(10, 100, 10))
+    bodies = {
+        "begin": lambda x: x.fill_(next(rounds)),
+        "look": lambda x, seen: seen.copy_(x),
+        "grow": lambda seen, x: x.copy_(seen + 1),
+        "back": lambda x, was: was.copy_(x),
+    }
+    found = []
+    with compiled(COPIES).bind(bodies, device=device) as runner:
+        for live in (2, 2, 1, 2):
+            runner.step(n=live)
+            runner.drain()
+            found.append(int(runner.buffer("was")[0]))
+    assert found == [0, 11, 21, 31]
+
+
+AGAIN = """\
+spec 1
+pipeline p {
+  dim n in [1, 2]
+  stream main
+  buffer x     : i64[n] carried pad -1
+  buffer seen  : i64[n] carried
+  buffer after : i64[n] carried
+  capture g on main rows n {
+    phase look on main { reads x  writes seen }
+    phase grow on main { reads seen  KIND x }
+    phase again on main { reads x  writes after }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["writes", "updates"])
+def test_in_a_graph_what_was_written_above_is_read(kind: str, compiled) -> None:
+    """Not the padded copy that the graph took in for who read it before."""
+    bodies = {
+        "look": lambda x, seen: seen.copy_(x),
+        "grow": lambda seen, x: x.copy_(seen + 1),
+        "again": lambda x, after: after.copy_(x),
+    }
+    with compiled(AGAIN.replace("KIND", kind)).bind(bodies) as runner:
+        for round, live in enumerate((2, 2, 1, 1)):
+            runner.step(n=live)
+            runner.drain()
+            assert (int(runner.buffer("seen")[0]), int(runner.buffer("after")[0])) == (
+                round,
+                round + 1,
+            )
+
+
+HALF = """\
+spec 1
+pipeline p {
+  dim n in [1, 2]
+  stream main
+  buffer h    : i64[n] on host carried
+  buffer x    : i64[n] carried pad 0
+  buffer seen : i64[n] carried
+  join prev look into host
+  phase admit on host { writes h }
+  capture g on main rows n {
+    phase look on main { reads h, x  writes seen }
+    phase grow on main { updates x }
+  }
+}
+"""
+
+
+def test_the_adversary_runs_a_graph_that_takes_in_more_than_its_schedule_says(compiled) -> None:
+    """A copy that is padded, beside one that the schedule has copied in."""
+    bodies = {
+        "admit": lambda h: h.fill_(5),
+        "look": lambda h, x, seen: seen.copy_(h + x),
+        "grow": lambda x: x.add_(1),
+    }
+    with compiled(HALF).bind(bodies, device="adversary") as runner:
+        for live in (2, 1, 2):
+            runner.step(n=live)
+        runner.drain()
+        assert int(runner.buffer("seen")[0]) == 7
+
+
+REBOUND = """\
+spec 1
+pipeline p {
+  dim n in [2]
+  stream main
+  stream upd
+  buffer x    : i64[n] carried pad -1
+  buffer t    : i64[2] task
+  buffer seen : i64[2] carried
+  fork upd from main
+  phase fill on upd across_rows { reads x  writes t }
+  join upd into main
+  phase grow on main { updates x }
+  capture g on main rows n {
+    join fill into main
+    phase look on main { reads t  writes seen }
+  }
+}
+"""
+
+
+def test_what_fills_the_parameters_of_a_task_reads_what_is_padded(compiled) -> None:
+    """A rebind gets its copies of this round, padded, as any phase does."""
+    bodies = {
+        "fill": lambda x, t: t.copy_(x),
+        "grow": lambda x: x.add_(10),
+        "look": lambda t, seen: seen.copy_(t),
+    }
+    found = []
+    with compiled(REBOUND).bind(bodies) as runner:
+        for live in (2, 2, 1):
+            runner.step(n=live)
+            runner.drain()
+            found.append(runner.buffer("seen").tolist())
+    assert found == [[0, 0], [10, 10], [20, -1]]

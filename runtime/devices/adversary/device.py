@@ -101,7 +101,8 @@ class Adversary:
         given: dict[str, Any] = {}
         accesses: dict[str, Access] = {}
         pairs = list(pairs)
-        reads = self._loads.get((name, place)) or [Access("reads")] * len(pairs)
+        reads = list(self._loads.get((name, place)) or ())
+        reads += [Access("reads")] * (len(pairs) - len(reads))  # such as copies that are padded
         for number, ((into, out_of), access) in enumerate(zip(pairs, reads, strict=True)):
             given |= {f"into{number}": into, f"out_of{number}": out_of}
             accesses |= {f"into{number}": Access("writes"), f"out_of{number}": access}
