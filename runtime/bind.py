@@ -54,10 +54,16 @@ def bind(
                 "live cannot be told: let its size be one dim, times a number, plus a number"
             )
     made = named(device, trace) if isinstance(device, str) else device
+    told = getattr(made, "told", None)
     if (marker := marker_named(marks)) is not None:
+        if told is not None:
+            raise BindError(f"marks: the {made.name} keeps no time that a profiler could show")
         made = marked(made, marker, schedule.name)
     checker = peers = None
     if asked_for() if checked is None else checked:
+        if told is not None:
+            what = "gives bodies copies, by which checked mode (PLAIT_CHECK) cannot tell what they touch"
+            raise BindError(f"the {made.name} {what}: check on the cpu")
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)
@@ -67,7 +73,6 @@ def bind(
 
         peers = Peers(schedule, ranks, made.name, checker is not None)
     fallback = None if strict or peers is not None else Fallback()
-    told = getattr(made, "told", None)
     around = None if told is None else told(schedule)
     try:
         runner = Runner(

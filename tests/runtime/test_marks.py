@@ -7,6 +7,10 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
 from plait.runtime.devices.base import DeviceError
+from plait.runtime.devices.cpu import Cpu
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.injected import fault, injected
+from plait.runtime.runner import BindError
 
 SPEC = """\
 spec 1
@@ -68,6 +72,28 @@ def test_the_environment_can_ask_for_marks(compiled, monkeypatch) -> None:
     """So that a service is profiled without a change to it."""
     monkeypatch.setenv("PLAIT_MARKS", "profiler")
     assert "toy/publish #1" in run(compiled(SPEC), None)[1]
+
+
+def test_injected_faults_are_met_under_marks(compiled) -> None:
+    """A fault in a phase of a graph is found by the graph's phases, which marks leave as they are."""
+    schedule = compiled(SPEC)
+    device = injected(Cpu(), [fault("raise:double@1", schedule)])
+    runner = schedule.bind(bodies([]), device=device, marks="profiler")
+    runner.step(n=2)
+    with pytest.raises(PhaseError) as error:
+        runner.step(n=2)
+        runner.drain()
+    runner.close()
+    assert str(error.value) == (
+        "test.spec:10: `g` failed on a in round 1: InjectedFault: injected by raise:double@1"
+    )
+
+
+def test_the_adversary_is_not_marked(compiled) -> None:
+    """A marked job would not say what its phase declares, and the adversary would delay nothing of it."""
+    with pytest.raises(BindError) as error:
+        compiled(SPEC).bind(bodies([]), device="adversary", marks="profiler")
+    assert str(error.value) == "marks: the adversary keeps no time that a profiler could show"
 
 
 @pytest.mark.parametrize(
