@@ -56,14 +56,15 @@ def bind(
             )
     made = named(device, trace) if isinstance(device, str) else device
     told = getattr(made, "told", None)
-    if (marker := marker_named(marks)) is not None and told is None:
+    if (marker := marker_named(marks)) is not None:
+        if told is not None:
+            raise BindError(f"marks: the {made.name} keeps no time that a profiler could show")
         made = marked(made, marker, schedule.name)
     checker = peers = None
-    if checked and told is not None:
-        raise BindError(
-            "the adversary gives bodies copies, of which checked mode knows nothing: bind on `cpu`"
-        )
-    if told is None and (asked_for() if checked is None else checked):
+    if asked_for() if checked is None else checked:
+        if told is not None:
+            what = "gives bodies copies, by which checked mode (PLAIT_CHECK) cannot tell what they touch"
+            raise BindError(f"the {made.name} {what}: check on the cpu")
         from plait.runtime.checked.checker import Checker
 
         checker = Checker(schedule, made)

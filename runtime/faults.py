@@ -70,7 +70,8 @@ def _kept(turn: Any, kept: Mapping[str, list[str]]) -> list[str]:
 def _notes(error: PhaseError) -> list[str]:
     lines = []
     if error.finished is None:
-        lines.append(f"what else ran in round {error.round} is too long ago to be known")
+        why = "it was idle, or is too long ago"
+        lines.append(f"what else ran in round {error.round} is not known: {why}")
     elif error.finished:
         lines.append(f"ran in round {error.round}: {', '.join(error.finished)}")
     lines += [f"did not run in round {n}: {', '.join(names)}" for n, names in error.missed.items()]

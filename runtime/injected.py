@@ -124,9 +124,18 @@ class _Injected:
         for one in self.faults:
             if one.where == name and one.kind == "capture":
                 raise CaptureError(f"{place}: `{name}` cannot be captured: injected by {one}")
+            if one.where == name and one.kind == "memory" and hasattr(self.device, "told"):
+                _lacking(name, place)  # the adversary runs nothing while it captures
             if one.where == name and one.kind == "memory":
                 steps.insert(1, ("run", steps[0][1], job(name, place, _too_much), ()))
         return self.device.capture(name, place, steps, written, pool)
+
+
+def _lacking(name: str, place: str) -> None:
+    try:
+        _too_much()
+    except RuntimeError as error:
+        raise CaptureError(f"{place}: `{name}` cannot be captured: {error}") from error
 
 
 def _too_much() -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 import torch
@@ -159,6 +158,18 @@ class _Marking:
         self.stream.rebind(self._marked(job), tasks)
 
 
+class _MarkedGraph:
+    """A graph whose jobs are marked; all else is its own."""
+
+    def __init__(self, graph: Graph, job: Job, rest: list[tuple[Any, int, Job]]):
+        self.graph = graph
+        self.job = job
+        self.rest = rest
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph, name)
+
+
 class _MarkedStream(_Marking):
     stream: Stream
 
@@ -169,7 +180,7 @@ class _MarkedStream(_Marking):
     def replay(self, graph: Any) -> None:
         if isinstance(graph, Graph):  # of the CPU, where the stream's thread launches it later
             rest = [(event, back, self._marked(job)) for event, back, job in graph.rest]
-            self.stream.replay(SimpleNamespace(job=self._marked(graph.job), rest=rest))
+            self.stream.replay(_MarkedGraph(graph, self._marked(graph.job), rest))
             return
         opened = self._marker.open(self._text(graph.name))
         try:

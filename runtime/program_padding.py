@@ -86,7 +86,7 @@ class Padding:
                     filled.before.append(part)
             elif phase.stream == HOST:
                 filled.after.append(part)
-            elif _exchanges(phase) and argument.kind == "writes":
+            elif exchanges(phase) and argument.kind == "writes":
                 filled.before.append(self.part(argument, region, whole=True))
             elif argument.kind == "updates" and self.left(argument):
                 filled.before.append(part)
@@ -110,7 +110,7 @@ class Padding:
                         part = self.part(argument, None)
                         part.own = [*capture.copied_in, *taken].index(key)
                         filled.before.append(part)
-                elif _exchanges(phase) and argument.kind == "writes":
+                elif exchanges(phase) and argument.kind == "writes":
                     filled.before.append(self.part(argument, region, whole=True))
                 elif argument.kind == "updates" and self.left(argument):
                     filled.before.append(self.part(argument, region))
@@ -140,5 +140,6 @@ class Padding:
         return Part(argument.buffer, argument.rounds_back, region, tuple(axes))
 
 
-def _exchanges(phase: Phase) -> bool:
+def exchanges(phase: Phase) -> bool:
+    """Whether it brings as many rows as come, so that the others have to be filled before it."""
     return phase.collective is not None and phase.collective.kind in EXCHANGES

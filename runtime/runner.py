@@ -178,6 +178,12 @@ class Runner:
                 with self._whole():
                     self._bind(number)
 
+    def follow(self, before: Runner) -> None:
+        """Counts on from the rounds of another schedule, whose live rows are those of the rounds before."""
+        self.rounds = before.rounds
+        if self._sizes[-1].keys() == before._sizes[-1].keys():
+            self._lives.extend(before._lives)
+
     @contextmanager
     def _whole(self) -> Iterator[None]:
         """Around what cannot be done half: an interrupt ends the runner."""

@@ -67,7 +67,7 @@ class Switching:
                 old.drain()
                 made.prepare(**live)
                 found = _move(before, old, schedule, made)
-                made.rounds = old.rounds
+                made.follow(old)
                 self._now = schedule, made
         finally:
             if self._now[1] is not made:

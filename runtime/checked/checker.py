@@ -11,7 +11,7 @@ import torch
 from plait.runtime.checked.apart import Apart
 from plait.runtime.checked.capturing import left_alone
 from plait.runtime.checked.declared import Access, Buffers, CheckError, Declared, access
-from plait.runtime.checked.extent import Extent, both, meet
+from plait.runtime.checked.extent import Extent, both
 from plait.runtime.checked.rows import check_rows
 from plait.runtime.checked.shared import Shared
 from plait.runtime.checked.slots import Slots
@@ -103,7 +103,7 @@ class Checker:
             body(**given)
         watch.at_home("its end")
         for one, tensor, version in before:
-            if tensor._version != version and not meet(one.extent, watch.written):
+            if tensor._version != version and not watch.wrote(tensor, one.extent):
                 raise CheckError(
                     f"`{one.buffer}` changed while it ran, and not by its kernels on its own stream: by a "
                     "thread of its body, or by a phase that should wait for it"

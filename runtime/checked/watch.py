@@ -45,6 +45,8 @@ class Watch(TorchDispatchMode):
         """Bytes of which it is noted which are touched, and not only which may be."""
         self.touched: Extent = ()
         self.written: Extent = ()
+        self._no_rows: set[int] = set()
+        """Storages that a kernel has written no byte of, and yet counts as a change: as an idle round may."""
         self._made: set[int] = set()
         self._kept: list[Any] = []
         """What was made, so that no memory stands for two tensors."""
@@ -64,6 +66,8 @@ class Watch(TorchDispatchMode):
                 part = extent(tensor)
                 if writes:
                     self.changes(tensor, part)
+                    if not part:
+                        self._no_rows.add(storage_of(tensor))
                     changed = both(changed, part)
                 if reads:
                     self.reads(tensor, part)
@@ -86,6 +90,11 @@ class Watch(TorchDispatchMode):
     def changes(self, tensor: torch.Tensor, part: Extent) -> None:
         if not within(part, self.declared.changes):
             self._hold("changes", tensor, part)
+
+    def wrote(self, tensor: torch.Tensor, part: Extent) -> bool:
+        """Whether its kernels changed a tensor, of these bytes, be it in no row."""
+        with torch._C.DisableTorchFunction():
+            return meet(part, self.written) or storage_of(tensor) in self._no_rows
 
     def at_home(self, what: str) -> None:
         """Raises CheckError where another stream is the current one than when the body began."""

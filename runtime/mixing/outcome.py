@@ -90,7 +90,7 @@ class Trial:
                 raise
             failed = str(error)
         else:
-            left = _left(self.schedule, runner)
+            left = _left(self.schedule, runner, self.rounds[-1])
         finally:
             runner.close()
         return Outcome(mixing.read, left, mixing.outside, failed)
@@ -157,7 +157,15 @@ def _phases(schedule: Schedule, bucket: Bucket) -> Iterator[int]:
             yield from schedule.captures[one.of].phases
 
 
-def _left(schedule: Schedule, runner: Runner) -> dict[str, str]:
+def _left(schedule: Schedule, runner: Runner, last: Bucket) -> dict[str, str]:
+    """What a captured result has left lasts to the next replay, so it is looked at as wide as that was."""
+    captured = {
+        argument.buffer
+        for phase in schedule.phases
+        if phase.capture is not None
+        for argument in phase.arguments
+        if argument.kind != "reads"
+    }
     read = {a.buffer for p in schedule.phases for a in p.arguments if a.kind != "writes"}
     scratch = scratch_of(schedule)
     found = {}
@@ -170,6 +178,10 @@ def _left(schedule: Schedule, runner: Runner) -> dict[str, str]:
         if buffer.opaque and not buffer.carried:
             continue  # made for every bucket anew
         copies = [runner.buffer(buffer.name, back) for back in range(buffer.copies)]
+        if number in captured and not (buffer.carried or buffer.static):
+            if not (shape := last.shapes[number]):
+                continue
+            copies = [copies[0][tuple(map(slice, shape))]]
         found[buffer.name] = _digest(*(copy.contiguous().tolist() for copy in copies))
     return found
 

@@ -135,6 +135,15 @@ def test_an_unchecked_schedule_says_so_for_good(racy: str, tmp_path, capsys) -> 
             "--trace: the adversary keeps no time that a trace could show",
         ),
         (
+            ["--bodies", "mixing", "--inject", "raise:forward@1"],
+            "--inject is for the model's bodies",
+        ),
+        (["--bodies", "mixing", "--compare"], "--compare is for the model's bodies"),
+        (
+            ["--device", "adversary", "--seeds", "2", "--compare"],
+            "--compare is for one run, not for --seeds",
+        ),
+        (
             ["--bodies", "mixing", "--device", "npx"],
             f"there is no device `npx`; this Plait runs on {', '.join(NAMES)}",
         ),
@@ -144,3 +153,33 @@ def test_what_asks_for_nothing_is_refused(mended: str, more, line: str, capsys) 
     """One line that says what is for what."""
     assert main(["run", mended, *more]) in (2, 3)
     assert capsys.readouterr().err == f"plait run: {line}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line", "code"),
+    [
+        ("PLAIT_MARKS", "itt", "marks `itt`: there are marks for profiler, nvtx, mstx", 3),
+        (
+            "PLAIT_MARKS",
+            "profiler",
+            "marks: the adversary keeps no time that a profiler could show",
+            2,
+        ),
+        (
+            "PLAIT_CHECK",
+            "1",
+            "the adversary gives bodies copies, by which checked mode (PLAIT_CHECK) cannot tell what they "
+            "touch: check on the cpu",
+            2,
+        ),
+    ],
+)
+@pytest.mark.parametrize("seeds", [["--seed", "1"], ["--seeds", "1"]])
+def test_what_the_environment_asks_of_the_adversary_is_refused(
+    seeds, name: str, value: str, line: str, code: int, root, monkeypatch, capsys
+) -> None:
+    """Rather than run without what makes it one."""
+    monkeypatch.setenv(name, value)
+    asked = ["run", str(root / "examples" / "eagle.spec"), "--prompt", "x", "--max-new-tokens", "2"]
+    assert main([*asked, "--device", "adversary", *seeds]) == code
+    assert capsys.readouterr().err.splitlines()[-1] == f"plait run: {line}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.devices.cpu import Cpu
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.devices.refusals import CaptureError
 from plait.runtime.eagle.compare import Outcome, decode, requests_for
 from plait.runtime.injected import fault, injected
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
@@ -50,8 +52,11 @@ def undisturbed(model, schedule) -> list[list[int]]:
 
 @pytest.mark.parametrize("phases", FAILING)
 def test_every_request_goes_on_after_any_phase_fails(phases, model, schedule, undisturbed) -> None:
-    """Wherever it strikes, in the first round and later, all texts are those of an undisturbed run."""
-    faults = [f"raise:{phase}@{2 * number}" for number, phase in enumerate(phases)]
+    """Wherever it strikes, in the first round and later, all texts are those of an undisturbed run.
+
+    A fault may be met two rounds later, and what was begun by then is not run: so they are three apart.
+    """
+    faults = [f"raise:{phase}@{3 * number}" for number, phase in enumerate(phases)]
     outcome = decoded(model, schedule, *faults, with_plain=False)
     assert [request.tokens for request in outcome.requests] == undisturbed
     assert [one.split("InjectedFault: ")[1] for one in outcome.speculative.faults] == [
@@ -90,3 +95,30 @@ def test_who_takes_the_tokens_may_fail_too(model, schedule) -> None:
     with pytest.raises(PhaseError, match="`commit` failed on host .*no space"):
         decoded(model, schedule, on_tokens=take, on_fault=lambda e: told.append(e.phase), prompts=2)
     assert not told and len(given) == 4
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_capture_without_memory_is_lost_on_the_adversary_too(strict: bool, compiled) -> None:
+    """It runs nothing while it captures, so the fault is met there and not in every round."""
+    schedule = compiled(LACKING)
+    device = injected(Adversary(1), [fault("memory:g", schedule)])
+    bodies = {"grow": lambda x: x.add_(1)}
+    with schedule.bind(bodies, device=device, strict=strict) as runner:
+        if strict:
+            with pytest.raises(CaptureError, match="test.spec:5: `g` cannot be captured: .*memory"):
+                runner.step()
+            return
+        runner.step()
+        runner.drain()
+        assert runner.buffer("x").tolist() == [1, 1]
+        assert [one["capture"] for one in runner.counts()[0]["lost"]] == ["g"]
+
+
+LACKING = """\
+spec 1
+pipeline p {
+  stream a
+  buffer x : i64[2] carried
+  capture g on a rows 2 { phase grow on a { updates x } }
+}
+"""

@@ -214,7 +214,9 @@ def test_rounds_too_long_ago_are_said_to_be(compiled) -> None:
         with pytest.raises(PhaseError) as caught:
             runner.drain()
         assert caught.value.finished is None and len(caught.value.missed) == 1024
-        assert caught.value.__notes__[0] == "what else ran in round 0 is too long ago to be known"
+        assert caught.value.__notes__[0] == (
+            "what else ran in round 0 is not known: it was idle, or is too long ago"
+        )
         assert runner.buffer("y").tolist() == [1100]
 
 

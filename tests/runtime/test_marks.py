@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-import torch
 from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
-from plait.runtime.devices.adversary.device import Adversary
-from plait.runtime.devices.adversary.poison import poison_of
 from plait.runtime.devices.base import DeviceError
+from plait.runtime.devices.cpu import Cpu
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.injected import fault, injected
+from plait.runtime.runner import BindError
 
 SPEC = """\
 spec 1
@@ -26,20 +27,6 @@ pipeline toy {
   phase publish on b { reads y  writes z }
   join prev publish into host
   phase log on host { reads prev z }
-  join b into a
-}
-"""
-
-RACY = """\
-spec 1
-pipeline racy {
-  stream a
-  stream b
-  buffer x : i64[1]
-  buffer y : i64[1] carried
-  fork b from a
-  phase make on a { writes x }
-  phase take on b { reads x  writes y }
   join b into a
 }
 """
@@ -87,18 +74,26 @@ def test_the_environment_can_ask_for_marks(compiled, monkeypatch) -> None:
     assert "toy/publish #1" in run(compiled(SPEC), None)[1]
 
 
-@pytest.mark.parametrize("marks", [None, "profiler"])
-def test_the_adversary_is_as_sharp_with_marks(compiled, marks: str | None) -> None:
-    """What a phase has not written yet is poison to one that reads it early, marks or none."""
-    schedule = compiled(RACY, unchecked=True)
-    bodies = {"make": lambda x: x.fill_(1), "take": lambda x, y: y.copy_(x)}
-    found = set()
-    for seed in range(10):
-        with schedule.bind(bodies, device=Adversary(seed), marks=marks) as runner:
-            runner.step()
-            runner.drain()
-            found.add(runner.buffer("y").item())
-    assert found == {1, poison_of(torch.int64)}
+def test_injected_faults_are_met_under_marks(compiled) -> None:
+    """A fault in a phase of a graph is found by the graph's phases, which marks leave as they are."""
+    schedule = compiled(SPEC)
+    device = injected(Cpu(), [fault("raise:double@1", schedule)])
+    runner = schedule.bind(bodies([]), device=device, marks="profiler")
+    runner.step(n=2)
+    with pytest.raises(PhaseError) as error:
+        runner.step(n=2)
+        runner.drain()
+    runner.close()
+    assert str(error.value) == (
+        "test.spec:10: `g` failed on a in round 1: InjectedFault: injected by raise:double@1"
+    )
+
+
+def test_the_adversary_is_not_marked(compiled) -> None:
+    """A marked job would not say what its phase declares, and the adversary would delay nothing of it."""
+    with pytest.raises(BindError) as error:
+        compiled(SPEC).bind(bodies([]), device="adversary", marks="profiler")
+    assert str(error.value) == "marks: the adversary keeps no time that a profiler could show"
 
 
 @pytest.mark.parametrize(

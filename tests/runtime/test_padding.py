@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from plait.runtime.devices.adversary.device import Adversary
+from plait.runtime.devices.cpu import Cpu
 from plait.runtime.runner import BindError
 
 LOADED = """\
@@ -350,3 +352,43 @@ def test_what_fills_the_parameters_of_a_task_reads_what_is_padded(compiled) -> N
             runner.drain()
             found.append(runner.buffer("seen").tolist())
     assert found == [[0, 0], [10, 10], [20, -1]]
+
+
+BROUGHT = """\
+spec 1
+pipeline p {{
+  dim bs in [2, 4]
+  group ep
+  stream main
+  buffer x : i64[bs] on host copies 2 pad 7
+  buffer got : i64[bs] pad -1
+  buffer all : i64[1] carried
+  join prev send into host
+  phase admit on host {{ writes x }}
+  {open}
+    phase send on main {{ collective low_latency over ep capacity 4 reads x  writes got }}
+    phase sum on main across_rows {{ reads got  writes all }}
+  {close}
+}}
+"""
+
+
+@pytest.mark.parametrize(("open", "close"), [("", ""), (GRAPH, "}")])
+def test_what_an_exchange_does_not_bring_is_padded_on_the_adversary_too(
+    open: str, close: str, compiled
+) -> None:
+    """Its rows are filled before the exchange, and no poison comes after that."""
+    bodies = {
+        "admit": lambda x: x.fill_(5),
+        "send": lambda x, got: got[:1].copy_(x[:1]),
+        "sum": lambda got, all: all.copy_(got.sum(0, keepdim=True)),
+    }
+    schedule = compiled(BROUGHT.format(open=open, close=close))
+    for device in (Cpu(), *map(Adversary, range(5))):
+        seen = []
+        with schedule.bind(bodies, device=device) as runner:
+            for bs in (4, 1, 3):
+                runner.step(bs=bs)
+                runner.drain()
+                seen.append(int(runner.buffer("all")))
+        assert seen == [2, 4, 2]

@@ -151,3 +151,34 @@ def test_no_round_sees_half_of_each(schedules) -> None:
         service.drain()
         rounds = service.runner.rounds
     assert bound.looks == [(number, number + 1) for number in range(rounds)]
+
+
+PADDED = """\
+spec 1
+pipeline padded {
+  dim bs in [2, 4]
+  param wide = 2
+  stream a
+  buffer x : i64[bs] copies 2 pad -1
+  buffer seen : i64[bs] carried
+  buffer other : i64[wide] carried
+  phase make on a { writes x }
+  phase look on a { reads prev x  writes seen }
+  phase change on a { updates other }
+}
+"""
+
+
+def test_rows_that_were_nobodys_before_a_switch_hold_the_pad(compiled) -> None:
+    """The first round of a schedule knows how many rows were live in the last of the one before."""
+    bodies = {
+        "make": lambda x: x.fill_(7),
+        "look": lambda x, seen: seen.copy_(x),
+        "change": lambda other: other.add_(1),
+    }
+    with Switching(compiled(PADDED), lambda one: one.bind(bodies)) as service:
+        service.step(bs=1)
+        service.switch(compiled(PADDED, settings={"wide": 3}))
+        service.step(bs=2)
+        service.drain()
+        assert service.runner.buffer("seen").tolist() == [7, -1, 0, 0]

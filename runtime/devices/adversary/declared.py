@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plait.runtime.devices.adversary.rows import Rows, rows_of
+from plait.runtime.program_padding import exchanges
 from plait.runtime.schedule import HOST, Argument, Capture, Kind, Phase, Schedule
 
 
@@ -65,6 +66,12 @@ def scratch_of(schedule: Schedule) -> frozenset[int]:
     )
 
 
+def filled(schedule: Schedule, phase: Phase, argument: Argument) -> bool:
+    """Whether it is filled with its pad before the phase, which brings some of its rows."""
+    padded = schedule.buffers[argument.buffer].pad is not None
+    return padded and argument.kind == "writes" and exchanges(phase)
+
+
 def declared_of(schedule: Schedule) -> list[Declared]:
     """Of every phase."""
     scratch = scratch_of(schedule)
@@ -98,7 +105,8 @@ def _access(
     taken = () if capture is None else capture.copied_in
     if argument.kind == "reads" and (argument.buffer, argument.rounds_back) in taken:
         return Access("reads")
-    kind = "updates" if buffer.opaque and argument.kind == "writes" else argument.kind
+    kept = buffer.opaque or filled(schedule, phase, argument)
+    kind = "updates" if kept and argument.kind == "writes" else argument.kind
     early = buffer.memory == "host" and phase.stream != HOST and capture is None
     pooled = buffer.pool is not None and schedule.pools[buffer.pool].size is None
     pool = buffer.pool if pooled else None
@@ -113,6 +121,7 @@ def _results(schedule: Schedule, phase: Phase, capture: Capture) -> tuple[str, .
     for argument in phase.arguments:
         buffer = schedule.buffers[argument.buffer]
         lasting = buffer.carried or buffer.static or buffer.task or buffer.opaque
+        lasting = lasting or filled(schedule, phase, argument)
         if argument.kind == "writes" and not lasting and argument.buffer not in before:
             found.append(argument.name)
     return tuple(found)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from plait.runtime.devices.adversary.declared import loads_of, scratch_of
+from plait.runtime.devices.adversary.declared import filled, loads_of, scratch_of
 from plait.runtime.devices.adversary.poison import poison_all
 from plait.runtime.devices.cpu import tensors_of
 from plait.runtime.schedule import Schedule
@@ -44,7 +44,7 @@ class Lives:
         self._begun: dict[int, int] = {}
         self._over: dict[int, int] = {}
         self._met: set[int] = set()
-        """Those with memory of their own, that was poisoned before the first access."""
+        """Those with memory of their own, that was poisoned before the first access, or is filled there."""
 
     def sized(self, sizes: Iterable[Mapping[str, int]]) -> None:
         if self._poisons:
@@ -52,6 +52,8 @@ class Lives:
 
     def told(self, schedule: Schedule) -> None:
         self._mortal = mortal(schedule) if self._poisons else frozenset()
+        phases = schedule.phases
+        self._met = {a.buffer for one in phases for a in one.arguments if filled(schedule, one, a)}
         sizes = rooms(schedule)
         shared = [(n, b.offset) for n, b in enumerate(schedule.buffers) if b.offset is not None]
         self._near = {

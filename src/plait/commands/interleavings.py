@@ -32,6 +32,11 @@ def check_seeds(options: argparse.Namespace) -> None:
         for name in ("prompt", "prompts", "model", "trace"):
             if getattr(options, name):
                 raise Refused(f"--{name} is for the model's bodies; mixing bodies read no text")
+    if options.bodies == "mixing" or options.seeds is not None:
+        one = "the model's bodies" if options.bodies == "mixing" else "one run, not for --seeds"
+        for name in ("inject", "compare"):
+            if getattr(options, name):
+                raise Refused(f"--{name} is for {one}")
 
 
 def chosen(options: argparse.Namespace, trace: Trace | None = None) -> Device:
@@ -113,7 +118,10 @@ def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[s
                 model,
                 lambda: requests_for(checkpoint, prompts, options.max_new_tokens),
                 with_plain=False,
+                captured=options.capture,
                 device=device,
+                prepare=options.prepare,
+                strict=options.strict,
             )
             return [request.tokens for request in found.requests]
 
@@ -128,6 +136,8 @@ def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[s
                 differ[seed] = where
     except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
         raise Refused(str(error)) from None
+    except DeviceError as error:
+        raise Refused(str(error), WRONG_ENVIRONMENT) from None
     outcome = {**_what(options, schedule), "tokens": expected, **_agreed(options, differ)}
     count = sum(map(len, expected))
     _say(options, outcome, f"the model, mode {options.mode}, {count} tokens", differ)

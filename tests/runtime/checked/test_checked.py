@@ -86,6 +86,21 @@ def test_what_is_declared_is_let_be(schedule: Schedule) -> None:
         assert runner.buffer("z").tolist() == [63, 63, 63, 63]
 
 
+@pytest.mark.parametrize("name", ["make", "look", "take"])
+def test_what_writes_no_row_is_let_be(name: str, schedule: Schedule) -> None:
+    """As a body does in the round of an idle rank: torch counts a change, and there is none."""
+
+    def nothing(**given):
+        next(reversed(given.values()))[:0] = 1
+        BODIES[name](**given)
+
+    def none(**given):
+        next(reversed(given.values()))[:0] = 1
+
+    given: list[dict[str, Any]] = [{name: nothing}, {name: none}]
+    assert [run(schedule, **bodies) for bodies in given] == ["", ""]
+
+
 WRONG: list[tuple[str, Callable[..., Any], str]] = [
     (
         "look",

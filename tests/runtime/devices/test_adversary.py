@@ -268,5 +268,5 @@ def test_it_takes_work_again_after_a_failure() -> None:
 
 def test_checked_mode_is_refused(compiled) -> None:
     """It would see copies, and find nothing wrong with any body."""
-    with pytest.raises(BindError, match="the adversary gives bodies copies, .*: bind on `cpu`"):
+    with pytest.raises(BindError, match="the adversary gives bodies copies, .*: check on the cpu"):
         compiled(UNORDERED).bind({}, device=Adversary(0), checked=True)
