@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from plait.runtime.devices.around import Around, AroundStream
 from plait.runtime.devices.base import Device, Job, Step
 from plait.runtime.devices.recording import memory_of, storage_of
 
@@ -47,11 +48,11 @@ class Difference:
         )
 
 
-class Comparing:
+class Comparing(Around):
     """Another device that compares. `exact`: bit by bit; else floats may be a little apart."""
 
     def __init__(self, device: Device, exact: bool = True) -> None:
-        self.device = device
+        super().__init__(device)
         self.exact = exact
         self.replays = 0
         """That were compared."""
@@ -60,19 +61,13 @@ class Comparing:
         self.left_out: set[str] = set()
         """Captures that wait from inside for what may be issued later, which no replay can be stopped for."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.device, name)
-
-    def host(self) -> Any:
-        return _Stream(self.device.host(), self)
-
-    def stream(self, name: str, kind: str) -> Any:
-        return _Stream(self.device.stream(name, kind), self)
+    def before(self, inner: Any) -> _Stream:
+        return _Stream(inner, self)
 
     def capture(
         self, name: str, place: str, steps: list[Step], written: list[Any], pool: int | None = None
     ) -> Any:
-        steps = [(op, stream.stream, what, numbers) for op, stream, what, numbers in steps]
+        steps = self.behind(steps)
         tensors = [tensor for value in written for tensor in self.device.tensors(value)]
         graph = self.device.capture(name, place, steps, written, pool)
         if any(op == "external" for op, *_ in steps):
@@ -132,28 +127,20 @@ class _Graph:
         return [self.graph, *(part.graph for part in self.parts if buffer in part.step[3])]
 
 
-class _Stream:
+class _Stream(AroundStream):
     """A stream on which every replay is compared."""
 
-    def __init__(self, stream: Any, comparing: Comparing) -> None:
-        self.stream = stream
+    def __init__(self, inner: Any, comparing: Comparing) -> None:
+        super().__init__(inner)
         self.comparing = comparing
-        self.round = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-    def begin(self, round: int) -> None:
-        self.round = round
-        self.stream.begin(round)
 
     def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
         read = [(graph, buffer) for one, buffer in tasks for graph in one.reads(buffer)]
-        self.stream.rebind(job, read)
+        self.inner.rebind(job, read)
 
     def replay(self, graph: _Graph) -> None:
         if not graph.parts:
-            self.stream.replay(graph.graph)
+            self.inner.replay(graph.graph)
             return
         with torch.inference_mode(False), torch.no_grad():
             self._compare(graph)
@@ -162,7 +149,7 @@ class _Stream:
         wait = self.comparing.device.synchronize
         wait()
         before = graph.now()
-        self.stream.replay(graph.graph)
+        self.inner.replay(graph.graph)
         wait()
         whole = graph.now()
         graph.back(before)

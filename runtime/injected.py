@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 
 import torch
 
+from plait.runtime.devices.around import Around, AroundStream
 from plait.runtime.devices.base import Device, Step
 from plait.runtime.devices.job import job
 from plait.runtime.devices.refusals import CaptureError
@@ -95,22 +96,16 @@ def injected(device: Device, faults: Iterable[Fault]) -> Device:
     return cast(Device, _Injected(device, faults))
 
 
-class _Injected:
-    """A device with faults in front of what is given to it; all else is the device's own."""
+class _Injected(Around):
+    """Faults in front of what is given to a device."""
 
     def __init__(self, device: Device, faults: Iterable[Fault]):
-        self.device = device
+        super().__init__(device)
         self.faults = list(faults)
         self.name = f"{device.name} with {len(self.faults)} injected faults"
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.device, name)
-
-    def host(self) -> _Stream:
-        return _Stream(self.device.host(), self.faults)
-
-    def stream(self, name: str, kind: str) -> _Stream:
-        return _Stream(self.device.stream(name, kind), self.faults)
+    def before(self, inner: Any) -> _Stream:
+        return _Stream(inner, self.faults)
 
     def capture(
         self,
@@ -120,7 +115,7 @@ class _Injected:
         written: list[Any],
         pool: int | None = None,
     ) -> Any:
-        steps = [(op, on.inner, what, tasks) for op, on, what, tasks in steps]
+        steps = self.behind(steps)
         for one in self.faults:
             if one.where == name and one.kind == "capture":
                 raise CaptureError(f"{place}: `{name}` cannot be captured: injected by {one}")
@@ -142,20 +137,12 @@ def _too_much() -> None:
     torch.empty(TOO_MUCH, dtype=torch.uint8)
 
 
-class _Stream:
+class _Stream(AroundStream):
     """A stream, or the host, with faults in front of what is given to it."""
 
     def __init__(self, inner: Any, faults: list[Fault]):
-        self.inner = inner
+        super().__init__(inner)
         self.faults = faults
-        self.round = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def begin(self, round: int) -> None:
-        self.round = round
-        self.inner.begin(round)
 
     def run(self, job: Any) -> None:
         self._before(job.place, job.name)

@@ -19,7 +19,8 @@ from typing import Any, Protocol, cast
 
 import torch
 
-from plait.runtime.devices.base import Device, DeviceError, Host, Stream
+from plait.runtime.devices.around import Around, AroundStream
+from plait.runtime.devices.base import Device, DeviceError, Step
 from plait.runtime.devices.graph import Graph
 from plait.runtime.devices.job import Job, job
 
@@ -100,38 +101,35 @@ def marked(device: Device, marker: Marker, pipeline: str) -> Device:
     return cast(Device, _Marked(device, marker, pipeline))
 
 
-class _Marked:
+class _Marked(Around):
     def __init__(self, device: Device, marker: Marker, pipeline: str):
-        self._device = device
+        super().__init__(device)
         self._marks = marker, pipeline
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._device, name)
+    def before(self, inner: Any) -> _MarkedStream:
+        return _MarkedStream(inner, *self._marks)
 
     def host(self) -> _MarkedHost:
-        return _MarkedHost(self._device.host(), *self._marks)
-
-    def stream(self, name: str, kind: str) -> _MarkedStream:
-        return _MarkedStream(self._device.stream(name, kind), *self._marks)
+        return _MarkedHost(self.device.host(), *self._marks)
 
     def capture(
-        self, name: str, place: str, steps: Any, written: Any, pool: int | None = None
+        self,
+        name: str,
+        place: str,
+        steps: list[Step],
+        written: list[Any],
+        pool: int | None = None,
     ) -> Any:
-        bare = [(op, on.stream, what, tasks) for op, on, what, tasks in steps]
-        return self._device.capture(name, place, bare, written, pool)
+        return self.device.capture(name, place, self.behind(steps), written, pool)
 
 
-class _Marking:
-    """What a stream and the host share: their round, and a range around a job."""
+class _Marking(AroundStream):
+    """What a stream and the host share: a range around a job."""
 
-    def __init__(self, stream: Any, marker: Marker, pipeline: str):
-        self.stream = stream
-        self.round = 0
+    def __init__(self, inner: Any, marker: Marker, pipeline: str):
+        super().__init__(inner)
         self._marker = marker
         self._pipeline = pipeline
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
 
     def _text(self, name: str) -> str:
         return f"{self._pipeline}/{name} #{self.round}"
@@ -152,10 +150,10 @@ class _Marking:
         return made
 
     def run(self, job: Job) -> None:
-        self.stream.run(self._marked(job))
+        self.inner.run(self._marked(job))
 
     def rebind(self, job: Job, tasks: Iterable[tuple[Any, int]]) -> None:
-        self.stream.rebind(self._marked(job), tasks)
+        self.inner.rebind(self._marked(job), tasks)
 
 
 class _MarkedGraph:
@@ -171,37 +169,29 @@ class _MarkedGraph:
 
 
 class _MarkedStream(_Marking):
-    stream: Stream
-
-    def begin(self, round: int) -> None:
-        self.round = round
-        self.stream.begin(round)
-
     def replay(self, graph: Any) -> None:
         if isinstance(graph, Graph):  # of the CPU, where the stream's thread launches it later
             rest = [(event, back, self._marked(job)) for event, back, job in graph.rest]
-            self.stream.replay(_MarkedGraph(graph, self._marked(graph.job), rest))
+            self.inner.replay(_MarkedGraph(graph, self._marked(graph.job), rest))
             return
         opened = self._marker.open(self._text(graph.name))
         try:
-            self.stream.replay(graph)
+            self.inner.replay(graph)
         finally:
             self._marker.close(opened)
 
 
 class _MarkedHost(_Marking):
-    stream: Host
     _opened: Any = None
 
     def begin(self, round: int) -> None:
         if self._opened is not None:  # of a round that failed
             self._marker.close(self._opened)
-        self.round = round
         self._opened = self._marker.open(f"{self._pipeline} #{round}")
-        self.stream.begin(round)
+        super().begin(round)
 
     def leave(self) -> None:
         if self._opened is not None:
             self._marker.close(self._opened)
             self._opened = None
-        self.stream.leave()
+        self.inner.leave()
