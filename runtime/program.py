@@ -42,6 +42,8 @@ CARRIED = tuple(
         "devices/pace",
         "devices/streams",
         "devices/host",
+        "devices/tensors",
+        "devices/host_memory",
         "devices/cpu",
         "buckets",
         "padding",

@@ -6,8 +6,6 @@ those it builds on.
 
 from __future__ import annotations
 
-import math
-import mmap
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,29 +16,18 @@ from plait.runtime.devices.abilities import Abilities
 from plait.runtime.devices.events import Event, External, Gate, Stopped
 from plait.runtime.devices.graph import PythonReplayer, Replayer, capture
 from plait.runtime.devices.host import Host
+from plait.runtime.devices.host_memory import HostMemory
 from plait.runtime.devices.job import Job, job
 from plait.runtime.devices.memory import Pool
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
+from plait.runtime.devices.tensors import tensors_of
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Step
 
-DTYPES = {
-    "bool": torch.bool,
-    "u8": torch.uint8,
-    "i8": torch.int8,
-    "i16": torch.int16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "f32": torch.float32,
-    "f64": torch.float64,
-}
 
-
-class Cpu:
+class Cpu(HostMemory):
     name = "cpu"
     abilities = Abilities()
 
@@ -76,29 +63,6 @@ class Cpu:
         made = [kind(name) for _ in range(count)]
         self._events += made
         return made
-
-    def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
-        return torch.zeros(shape, dtype=DTYPES[dtype])
-
-    def block(self, size: int) -> mmap.mmap:
-        return mmap.mmap(-1, size)
-
-    def part(
-        self, block: mmap.mmap, offset: int, dtype: str, shape: tuple[int, ...]
-    ) -> torch.Tensor:
-        # A storage of its own, by which a capture tells what one buffer's memory is from another's.
-        count = math.prod(shape)
-        made = torch.frombuffer(block, dtype=DTYPES[dtype], count=count, offset=offset)
-        return made.view(shape)
-
-    def size(self, value: Any) -> int:
-        return sum(tensor.nbytes for tensor in tensors_of(value))
-
-    def tensors(self, value: Any) -> list[torch.Tensor]:
-        return tensors_of(value)
-
-    def shadow(self, value: Any) -> Any:
-        return map_tensors(torch.clone, value)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Job:
         into: list[torch.Tensor] = []
@@ -172,22 +136,3 @@ def _parts(steps: list[Step]) -> list[tuple[Any, list[Job]]]:
         elif op in ("run", "task"):
             parts[-1][1].append(what)
     return parts
-
-
-def map_tensors(function: Callable, value: Any) -> Any:
-    """A tensor, or a dict, list or tuple of such values, with every tensor replaced."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, dict):
-        return {key: map_tensors(function, one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        made = [map_tensors(function, one) for one in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-    kind = type(value).__name__
-    raise TypeError(f"it is a tensor, or a dict, list or tuple of them, not {kind}")
-
-
-def tensors_of(value: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    map_tensors(found.append, value)
-    return found

@@ -19,14 +19,14 @@ from plait.runtime.devices.accelerator.kinds import Kind
 from plait.runtime.devices.accelerator.meanings import meant
 from plait.runtime.devices.accelerator.streams import Host, Stream
 from plait.runtime.devices.base import DeviceError
-from plait.runtime.devices.cpu import tensors_of
 from plait.runtime.devices.job import Job, explained, job
+from plait.runtime.devices.tensors import Values, tensors_of
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Step
 
 
-class Accelerator:
+class Accelerator(Values):
     """One device, the current one of its kind from here on. Raises DeviceError if it is not there."""
 
     def __init__(self, kind: Kind, index: int | None = None):
@@ -83,12 +83,6 @@ class Accelerator:
         self, block: torch.Tensor, offset: int, dtype: str, shape: tuple[int, ...]
     ) -> torch.Tensor:
         return memories.part(block, offset, dtype, shape)
-
-    def size(self, value: Any) -> int:
-        return sum(tensor.nbytes for tensor in tensors_of(value))
-
-    def tensors(self, value: Any) -> list[torch.Tensor]:
-        return tensors_of(value)
 
     def shadow(self, value: Any) -> Any:
         return memories.shadow(value, self.place)

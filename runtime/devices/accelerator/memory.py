@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from plait.runtime.devices.cpu import DTYPES, map_tensors, tensors_of
+from plait.runtime.devices.tensors import DTYPES, map_tensors, tensors_of
 
 
 def empty(dtype: str, shape: tuple[int, ...], memory: str, device: torch.device) -> torch.Tensor:

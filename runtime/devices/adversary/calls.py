@@ -18,8 +18,8 @@ import torch
 from plait.runtime.devices.adversary.declared import NOTHING, UNKNOWN, Declared
 from plait.runtime.devices.adversary.poison import bits, poison, poison_of
 from plait.runtime.devices.adversary.rows import poison_past
-from plait.runtime.devices.cpu import map_tensors, tensors_of
 from plait.runtime.devices.job import Job
+from plait.runtime.devices.tensors import map_tensors, tensors_of
 
 if TYPE_CHECKING:
     from plait.runtime.devices.adversary.lives import Lives

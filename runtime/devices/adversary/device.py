@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
@@ -26,12 +25,13 @@ from plait.runtime.devices.adversary.poison import poison
 from plait.runtime.devices.adversary.queues import Event, Gate, Queue
 from plait.runtime.devices.adversary.replay import Graph
 from plait.runtime.devices.base import Step
-from plait.runtime.devices.cpu import DTYPES, map_tensors, tensors_of
+from plait.runtime.devices.host_memory import HostMemory
 from plait.runtime.devices.job import Job, explained
+from plait.runtime.devices.tensors import tensors_of
 from plait.runtime.schedule import Schedule
 
 
-class Adversary:
+class Adversary(HostMemory):
     """`seed` None: everything as soon as it is issued, one at a time, and no poison: what the text says."""
 
     name = "adversary"
@@ -73,29 +73,13 @@ class Adversary:
         self._events += made
         return made
 
-    def empty(self, dtype: str, shape: tuple[int, ...], memory: str) -> torch.Tensor:
-        return torch.zeros(shape, dtype=DTYPES[dtype])
-
-    def block(self, size: int) -> mmap.mmap:
-        return mmap.mmap(-1, size)
-
     def part(
         self, block: mmap.mmap, offset: int, dtype: str, shape: tuple[int, ...]
     ) -> torch.Tensor:
-        count = math.prod(shape)
-        made = torch.frombuffer(block, dtype=DTYPES[dtype], count=count, offset=offset).view(shape)
+        made = super().part(block, offset, dtype, shape)
         if self.machine.poisons:
             poison(made)
         return made
-
-    def size(self, value: Any) -> int:
-        return sum(tensor.nbytes for tensor in tensors_of(value))
-
-    def tensors(self, value: Any) -> list[torch.Tensor]:
-        return tensors_of(value)
-
-    def shadow(self, value: Any) -> Any:
-        return map_tensors(torch.clone, value)
 
     def copies(self, name: str, place: str, pairs: Iterable[tuple[Any, Any]]) -> Work:
         given: dict[str, Any] = {}

@@ -16,7 +16,7 @@ import torch
 
 from plait.runtime.devices.adversary.declared import filled, loads_of, scratch_of
 from plait.runtime.devices.adversary.poison import poison_all
-from plait.runtime.devices.cpu import tensors_of
+from plait.runtime.devices.tensors import tensors_of
 from plait.runtime.schedule import Schedule
 from plait.runtime.schedule_memory import rooms
 

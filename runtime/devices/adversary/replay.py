@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.adversary.calls import Call, declared_by
 from plait.runtime.devices.adversary.queues import Gate, Queue, Wait
-from plait.runtime.devices.cpu import tensors_of
+from plait.runtime.devices.tensors import tensors_of
 
 if TYPE_CHECKING:
     from plait.runtime.devices.adversary.machine import Machine
