@@ -20,7 +20,7 @@ from typing import Any, Protocol, cast
 import torch
 
 from plait.runtime.devices.around import Around, AroundStream
-from plait.runtime.devices.base import Device, DeviceError, Step
+from plait.runtime.devices.base import Device, DeviceError
 from plait.runtime.devices.graph import Graph
 from plait.runtime.devices.job import Job, job
 
@@ -111,16 +111,6 @@ class _Marked(Around):
 
     def host(self) -> _MarkedHost:
         return _MarkedHost(self.device.host(), *self._marks)
-
-    def capture(
-        self,
-        name: str,
-        place: str,
-        steps: list[Step],
-        written: list[Any],
-        pool: int | None = None,
-    ) -> Any:
-        return self.device.capture(name, place, self.behind(steps), written, pool)
 
 
 class _Marking(AroundStream):

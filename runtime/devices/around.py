@@ -40,6 +40,16 @@ class Around:
     def stream(self, name: str, kind: str) -> AroundStream:
         return self.before(self.device.stream(name, kind))
 
+    def capture(
+        self,
+        name: str,
+        place: str,
+        steps: list[Step],
+        written: list[Any],
+        pool: int | None = None,
+    ) -> Any:
+        return self.device.capture(name, place, self.behind(steps), written, pool)
+
     def behind(self, steps: list[Step]) -> list[Step]:
         """Steps of a capture, on the other device's streams."""
         return [(op, on.inner, what, numbers) for op, on, what, numbers in steps]
