@@ -39,7 +39,6 @@ class Checker:
         self.apart = Apart(schedule)
         self.streams: list[Any] = []
         self.stream: Callable[[], object] | None = getattr(device, "current_stream", None)
-        self.captured: Callable[[], object] | None = getattr(device, "capture_state", None)
         self.partly = _partly(schedule)
         self.capturing = False
         self.called: dict[int, tuple[Any, Callable, dict[str, Any]]] = {}
@@ -99,7 +98,7 @@ class Checker:
         ]
         before = [(one, tensor, tensor._version) for one in whole for tensor in one.tensors]
         watch = Watch(declared, self.buffers, self.shared, self.stream, parts)
-        with torch.no_grad(), watch, Calls(watch), left_alone(self.captured):
+        with torch.no_grad(), watch, Calls(watch), left_alone():
             body(**given)
         watch.at_home("its end")
         for one, tensor, version in before:
