@@ -162,12 +162,7 @@ class DeepEp:
             self._unclean = False
 
     def _capacity(self, rows: Tensor, asked: int | None) -> int:
-        capacity = self.sizes.capacity if asked is None else asked
-        if not rows.shape[0] <= capacity <= self.sizes.capacity:
-            raise ExchangeError(
-                f"{self.name}: {rows.shape[0]} rows with a capacity of {capacity}; it was made for "
-                f"{self.sizes.capacity}: make it larger, or send fewer"
-            )
+        capacity = self.sizes.capacity_for(rows.shape[0], asked, self.name)
         if rows.dtype is not torch.bfloat16 or rows.shape[1] != self.sizes.hidden:
             raise ExchangeError(
                 f"{self.name}: rows are bfloat16 and {self.sizes.hidden} wide, not {rows.dtype} and "

@@ -51,7 +51,7 @@ class Distributed:
     # Low latency
 
     def send(self, rows: Tensor, ids: Tensor, capacity: int | None = None) -> Flight[Received]:
-        capacity = self._capacity(rows, capacity)
+        capacity = self.sizes.capacity_for(rows.shape[0], capacity, self.name)
         message, place = packed_message(rows, ids, self.sizes, capacity)
         into = torch.empty_like(message)
         return self._start("dispatch", into, message, lambda: self._received(into, place, capacity))
@@ -64,7 +64,7 @@ class Distributed:
         return self._start("combine", into, message, lambda: summed(into, handle.place, weights))
 
     def exchange(self, rows: Tensor, ids: Tensor, capacity: int | None = None) -> Received:
-        capacity = self._capacity(rows, capacity)
+        capacity = self.sizes.capacity_for(rows.shape[0], capacity, self.name)
         message, place = packed_message(rows, ids, self.sizes, capacity)
         return self._received(carry(self.link, message), place, capacity)
 
@@ -116,12 +116,3 @@ class Distributed:
     def _held(self, handle: Handle) -> int:
         """The capacity that a dispatch had."""
         return handle.packed.shape[0] // (self.sizes.local * self.sizes.ranks)
-
-    def _capacity(self, rows: Tensor, asked: int | None) -> int:
-        capacity = self.sizes.capacity if asked is None else asked
-        if not rows.shape[0] <= capacity <= self.sizes.capacity:
-            raise ExchangeError(
-                f"{self.name}: {rows.shape[0]} rows with a capacity of {capacity}; it was made for "
-                f"{self.sizes.capacity}: make it larger, or send fewer"
-            )
-        return capacity

@@ -43,3 +43,16 @@ class Sizes:
     def own(self) -> slice:
         """This rank's experts."""
         return slice(self.rank * self.local, (self.rank + 1) * self.local)
+
+    def capacity_for(self, rows: int, asked: int | None, name: str) -> int:
+        """What one exchange of so many rows is given room for; `name` is of the exchange, for messages.
+
+        None asks for all there is. Raises ExchangeError where the rows, or what is asked, is more.
+        """
+        capacity = self.capacity if asked is None else asked
+        if not rows <= capacity <= self.capacity:
+            raise ExchangeError(
+                f"{name}: {rows} rows with a capacity of {capacity}; it was made for "
+                f"{self.capacity}: make it larger, or send fewer"
+            )
+        return capacity
