@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
+from plait.commands.refusing import refusing_runs
+from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
@@ -51,18 +52,14 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
     import torch
 
     from plait.runtime.devices.adversary.device import Adversary
-    from plait.runtime.devices.base import DeviceError
-    from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.mixing.narrow import narrow
     from plait.runtime.mixing.outcome import Trial
-    from plait.runtime.runner import BindError
 
     torch.set_num_threads(1)
     trial = Trial(narrow(schedule), options.rounds)
     differ: dict[int, str] = {}
     kind = Adversary.capture_kind
-    try:
+    with refusing_runs():
         if options.seeds is None:
             device = chosen(options)
             kind = device.capture_kind
@@ -73,10 +70,6 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
                 other = trial.run(Adversary(seed))
                 if (where := trial.parting(found, other)) is not None:
                     differ[seed] = str(where)
-    except (BindError, CaptureError, PhaseError) as error:
-        raise Refused(str(error)) from None
-    except DeviceError as error:
-        raise Refused(str(error), WRONG_ENVIRONMENT) from None
     outcome = {
         **_what(options, schedule),
         **({"capture": kind} if schedule.captures else {}),
@@ -99,15 +92,12 @@ def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[s
     from plait.runtime.devices.adversary.device import Adversary
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, requests_for
-    from plait.runtime.eagle.request import RequestError
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
-    from plait.runtime.runner import BindError
+    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
 
     torch.set_num_threads(1)
     differ: dict[int, str] = {}
-    try:
+    with refusing_runs():
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         prompts = list(checkpoint.prompts) if given is None else given
         model = checkpoint.model(options.mode)
@@ -134,10 +124,6 @@ def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[s
                 continue
             if (where := next(_differences(expected, found), None)) is not None:
                 differ[seed] = where
-    except (RequestError, CheckpointError, BindError, CaptureError, PhaseError) as error:
-        raise Refused(str(error)) from None
-    except DeviceError as error:
-        raise Refused(str(error), WRONG_ENVIRONMENT) from None
     outcome = {**_what(options, schedule), "tokens": expected, **_agreed(options, differ)}
     count = sum(map(len, expected))
     _say(options, outcome, f"the model, mode {options.mode}, {count} tokens", differ)

@@ -14,7 +14,8 @@ from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, wr
 from plait.commands.interleavings import check_seeds, chosen, compare_seeds, run_mixing
 from plait.commands.log import show_log
 from plait.commands.progress import progress
-from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
+from plait.commands.refusing import refusing_runs
+from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
@@ -148,16 +149,10 @@ def _decode(
     import torch
 
     from plait.runtime.comparing import Comparing
-    from plait.runtime.devices.base import DeviceError
-    from plait.runtime.devices.job import PhaseError
-    from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.compare import decode, report, requests_for
-    from plait.runtime.eagle.request import RequestError
     from plait.runtime.eagle.together import Together
-    from plait.runtime.exchange.sizes import ExchangeError
     from plait.runtime.injected import InjectError, fault, injected
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, CheckpointError, load_checkpoint
-    from plait.runtime.runner import BindError
+    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
     from plait.runtime.trace import Trace
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
@@ -165,6 +160,9 @@ def _decode(
     compare = None
     try:
         faults = [fault(text, schedule) for text in options.inject]
+    except InjectError as error:
+        raise Refused(f"--inject {error}") from None
+    with refusing_runs():
         made = chosen(options, trace)
         if options.compare:
             compare = Comparing(made, options.mode == "exact")
@@ -192,21 +190,6 @@ def _decode(
             printer.finish(found.requests)
         progress("")
         outcome = together.gathered(report(found, schedule, checkpoint, options.mode))
-    except InjectError as error:
-        raise Refused(f"--inject {error}") from None
-    except (
-        RequestError,
-        CheckpointError,
-        BindError,
-        CaptureError,
-        ExchangeError,
-        PhaseError,
-    ) as error:
-        if isinstance(error.__cause__, OSError):
-            raise error.__cause__ from None  # of the printing that a phase of the host does
-        raise Refused(str(error)) from None
-    except DeviceError as error:
-        raise Refused(str(error), WRONG_ENVIRONMENT) from None
     if together.size > 1 and not together.rank and not options.json:
         for prompt, text in zip(prompts, outcome["text"], strict=True):
             _write(f"\n{MARK} {prompt}{text}\n")
