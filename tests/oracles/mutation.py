@@ -107,7 +107,7 @@ def _judged(source: Source, asked: Asked, random: Random) -> tuple[list[Diagnost
                     full or ours or any(True for _ in chain(unordered(rounds), unmatched(rounds)))
                 )
                 theirs = full or theirs or broken(orders, random)
-                theirs = theirs or fail(lowered(orders), orders, random)
+                theirs = theirs or fail(lowered(orders), orders, random, refused=ours)
     except SpecError as error:
         errors += error.diagnostics
     return errors, ours, theirs

@@ -17,8 +17,9 @@ from plait.compiler.round import Choice
 from plait.dsl.values import plain
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Group, Instruction, Schedule
 
-BY_CHANCE = 20
-"""Ways to choose that are tried beside those that differ in one."""
+BY_CHANCE, IF_REFUSED = 20, 2000
+"""Ways to choose that are tried beside those that differ in one, and of what is said to fail: a ring of
+ranks may take many choices at once."""
 MOST_WAYS = 300
 SAME_SHAPE = frozenset({"all_gather", "all_reduce", "broadcast", "reduce_scatter"})
 MANY = 4
@@ -38,12 +39,16 @@ class Node(NamedTuple):
     what: Hashable = None
 
 
-def fail(schedule: Schedule, orders: Sequence[Order], random: Random) -> bool:
+def fail(
+    schedule: Schedule, orders: Sequence[Order], random: Random, refused: bool = False
+) -> bool:
     """Whether some choice of the ranks makes them hang, or exchange what is not alike."""
     if not (schedule.votes or any(phase.collective for phase in schedule.phases)):
         return False
     world = _World(schedule, orders)
-    return any(world.stops(answers) for answers in world.ways(random))
+    return any(
+        world.stops(answers) for answers in world.ways(random, IF_REFUSED if refused else BY_CHANCE)
+    )
 
 
 class _World:
@@ -89,7 +94,7 @@ class _World:
                 alike |= {n for n in range(len(rank)) if n not in apart} if one.voted else own
         return tuple(at for axis, at in enumerate(rank) if axis not in alike)
 
-    def ways(self, random: Random) -> Iterator[Answers]:
+    def ways(self, random: Random, by_chance: int) -> Iterator[Answers]:
         keys = {
             (one.name, self.together(rank, one)): one for rank in self.ranks for one in self.choices
         }
@@ -111,11 +116,11 @@ class _World:
                 yield chosen | {key: True}
             if count > MOST_WAYS:
                 break
-        for _ in range(BY_CHANCE):
-            by_chance: Answers = {
+        for _ in range(by_chance):
+            chances: Answers = {
                 key: random.choice(self.values[one.name]) for key, one in keys.items()
             }
-            yield by_chance | {key: random.random() < 0.5 for key in idles}
+            yield chances | {key: random.random() < 0.5 for key in idles}
 
     def program(self, rank: Rank, answers: Answers) -> list[Node]:
         mine = {one.name: answers[one.name, self.together(rank, one)] for one in self.choices}
