@@ -66,12 +66,9 @@ class Database:
 
         self._connection.set_progress_handler(counted, EVERY)
         try:
-            count = 0
-            for row in self._connection.execute(
-                f"SELECT {', '.join(wanted)} FROM {_quoted(table)}"
-            ):
-                count += 1
-                if count > MOST_EVENTS:
+            found = self._connection.execute(f"SELECT {', '.join(wanted)} FROM {_quoted(table)}")
+            for count, row in enumerate(found):
+                if count >= MOST_EVENTS:
                     raise TraceError(f"{self.file}: {table} has more than {MOST_EVENTS:,} rows")
                 yield row
         except sqlite3.Error as error:

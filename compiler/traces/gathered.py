@@ -11,6 +11,8 @@ from plait.compiler.traces.rows import DEVICE_WORK, HOST, Rows, Wait
 from plait.compiler.traces.trace_error import TraceError
 from plait.compiler.traces.windows import marked
 
+NO_PHASE = "", -1
+
 
 def gathered(rows: Rows) -> Trace:
     """Raises TraceError for a file in which nothing took time."""
@@ -71,7 +73,7 @@ def _slices(
     new = tuple.__new__
     for place, (start, end, number, lane, name, kind, correlation, issued) in enumerate(rows.rows):
         places[number] = place
-        phase, round = phases[number] if number in phases else ("", -1)
+        phase, round = phases.get(number, NO_PHASE)
         issued = issued - zero if issued >= 0 else -1
         if correlation >= 0 and not hosts[lane]:
             launch = launches.get(correlation, -1)

@@ -103,7 +103,7 @@ def read_kineto(file: str, events: list[Any]) -> Trace:
             unknown["events without the fields of one"] += 1
     if untied > len(rows.waits):
         rows.notes.append(
-            f"of {untied:,} waits for events the trace says of {len(rows.waits):,} which stream waits for which"
+            f"of {untied:,} waits for events the trace says of {len(rows.waits):,} which stream waits"
         )
     rows.arrows = arrows(flows, unknown)
     return gathered(rows)

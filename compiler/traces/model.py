@@ -145,7 +145,7 @@ class Trace:
     """By start, the outer before the inner."""
     rounds: list[Round] = field(default_factory=list)
     arrows: list[Flow] = field(default_factory=list)
-    coverage: Coverage = Coverage()
+    coverage: Coverage = field(default_factory=Coverage)
     overlaps: list[tuple[int, int]] = field(default_factory=list)
     """Pairs of slices of one stream that ran at once, which no stream can."""
     stated: dict[str, int] = field(default_factory=dict)

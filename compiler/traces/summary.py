@@ -31,7 +31,7 @@ class Replays(NamedTuple):
     graph: str
     size: int
     """Slices in each."""
-    count: int
+    times: int
     time: int
 
 
