@@ -122,12 +122,15 @@ def _replays(
         launch = launches.get(slices[members[0]].correlation, -1)
         if key in rows.graph_launches:
             launch = places[rows.graph_launches[key]]
-        end = max(slices[place].end for place in members)
-        start = slices[members[0]].start
-        found.append(Replay(launch, tuple(members), rows.graph_names.get(key, ""), start, end))
+        row = places[rows.whole_replays[key]] if key in rows.whole_replays else -1
+        around = [*members] if row < 0 else [row]
+        start = min(slices[place].start for place in around)
+        end = max(slices[place].end for place in around)
+        name = rows.graph_names.get(key, "")
+        found.append(Replay(launch, tuple(members), name, start, end, row))
     found.sort(key=lambda one: (one.start, one.slices))
     for number, replay in enumerate(found):
-        for place in replay.slices:
+        for place in {*replay.slices, replay.row} - {-1}:
             slices[place] = slices[place]._replace(replay=number)
     return found
 

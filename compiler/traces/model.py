@@ -54,6 +54,8 @@ class Replay(NamedTuple):
     """Which graph, where the trace says so."""
     start: int = -1
     end: int = -1
+    row: int = -1
+    """The slice that shows all of it, of kind `replay`; -1: there is none."""
 
 
 class Join(NamedTuple):

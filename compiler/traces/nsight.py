@@ -113,6 +113,7 @@ def _whole_graphs(rows: Rows, database: Database) -> None:
         lane = rows.lane(f"gpu {device}", str(stream), f"stream {stream}")
         number = rows.add(start, end, lane, f"graph {graph}", "replay", _id(correlation))
         rows.graphs[number] = "whole", number
+        rows.whole_replays["whole", number] = number
         rows.graph_names["whole", number] = str(graph)
 
 

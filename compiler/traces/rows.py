@@ -42,6 +42,8 @@ class Rows:
         self.graph_names: dict[Hashable, str] = {}
         self.graph_launches: dict[Hashable, int] = {}
         """By replay, the number of the row that launched it, where no correlation says it."""
+        self.whole_replays: dict[Hashable, int] = {}
+        """By replay, the number of the row that shows it as a whole, and holds the others."""
         self.executes: list[int] = []
         """The numbers of the tasks by which streams launch graphs."""
         self.launches: dict[int, int] = {}

@@ -62,12 +62,18 @@ def summary(trace: Trace) -> Summary:
     by_lane: dict[int, list[Slice]] = {}
     kinds: dict[str, list[int]] = {}
     start, end = trace.end, 0
-    for one in trace.slices:
+    for place, one in enumerate(trace.slices):
         if one.kind not in DEVICE_WORK and one.kind != "wait":
             continue
         by_lane.setdefault(one.lane, []).append(one)
         if one.kind == "wait":
             continue
+        if (
+            one.kind == "replay"
+            and one.replay >= 0
+            and trace.replays[one.replay].slices != (place,)
+        ):
+            continue  # what it holds is counted
         counted = kinds.setdefault(one.kind, [0, 0])
         counted[0] += 1
         counted[1] += one.end - one.start
