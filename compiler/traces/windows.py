@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
+from itertools import accumulate, takewhile
 
 from plait.compiler.traces.model import Round, Trace, Window
 from plait.compiler.traces.numbers import LATEST
@@ -129,14 +130,11 @@ def _projected(
 
 
 def _around_all(trace: Trace, open: list[int]) -> list[int]:
-    """Of open ranges by start those that end after all that began later."""
-    found: list[int] = []
-    latest = -1
-    for mark in reversed(open):
-        if trace.slices[mark].end >= latest:
-            found.append(mark)
-            latest = trace.slices[mark].end
-    return found
+    """Of open ranges by start those from the first on that end after all that began later."""
+    ends = [trace.slices[mark].end for mark in open]
+    latest = list(accumulate(reversed(ends), max))[::-1]
+    around = takewhile(lambda both: both[0] == both[1], zip(ends, latest, strict=True))
+    return open[: len(list(around))]
 
 
 def _alone(trace: Trace, place: int, depth: int) -> Window:
