@@ -50,8 +50,9 @@ def line_of(points: Points) -> Law:
 
 
 def error(law: Law, rows: int, time: int) -> Fraction:
-    """Of what a law foretells, in parts of what was measured."""
-    return Fraction(abs(law.time(rows) - time), max(time, 1))
+    """Of what a law foretells, in parts of the middle between it and what was measured."""
+    foretold = law.time(rows)
+    return Fraction(2 * abs(foretold - time), max(foretold + time, 1))
 
 
 def missed(points: Points, make: Callable[[Points], Law]) -> Fraction:

@@ -25,6 +25,8 @@ Way = Callable[[Profile, Sequence[tuple[int, int]]], Profile]
 FEWEST = 5
 """Rounds of a bucket that count."""
 WHOLE = 1000
+MOST = 2
+"""By how much rounds may differ from their parts in proportion, either way."""
 BETTER = Fraction(9, 10)
 """Of the error of a simpler way: from there on another is worth it."""
 
@@ -52,43 +54,42 @@ def foretold(schedules: Sequence[Schedule], profile: Profile, place: Place) -> i
 def served(samples: Samples, profile: Profile) -> tuple[Profile, str]:
     """The profile put right by whole rounds, and what was done to it."""
     rounds = measured(samples)
+    rounds = {place: time for place, time in rounds.items() if time > 0}
     if not rounds:
         return profile, "no rounds followed each other, so none say what is left over"
+    seen = {
+        place: (foretold(samples.schedules, profile, place), time) for place, time in rounds.items()
+    }
     scored: list[tuple[Fraction, str, Way]] = []
     for said, way, least in WAYS:
-        if len(rounds) < least:
+        if len(seen) < least:
             continue
-        error = _missed(samples.schedules, profile, way, rounds)
-        if not scored or error < min(one for one, *_ in scored) * BETTER:
+        error = _missed(samples.schedules, profile, way, seen)
+        if not scored or error < scored[-1][0] * BETTER:
             scored.append((error, said, way))
     error, said, way = scored[-1]
-    made = _put_right(samples.schedules, profile, way, rounds)
-    if len(rounds) == 1:
+    made = way(profile, list(seen.values()))
+    if len(seen) == 1:
         return made, f"{said}: rounds of one bucket say so, and no others whether it holds"
-    without = scored[0][0]
     told = f"{said}: a bucket foretold by the others is {_percent(error)} off"
     if way is not _nothing:
-        told += f", {_percent(without)} without"
+        told += f", {_percent(scored[0][0])} without"
     return made, told
 
 
 def _missed(
-    schedules: Sequence[Schedule], profile: Profile, way: Way, rounds: Mapping[Place, int]
+    schedules: Sequence[Schedule],
+    profile: Profile,
+    way: Way,
+    seen: Mapping[Place, tuple[int, int]],
 ) -> Fraction:
     """The mean error with which a place is foretold by all others; of a single one, by itself."""
     missed = Fraction(0)
-    for left_out, time in rounds.items():
-        others = [place for place in rounds if place != left_out] or [left_out]
-        made = _put_right(schedules, profile, way, {place: rounds[place] for place in others})
+    for left_out, (_, time) in seen.items():
+        others = [both for place, both in seen.items() if place != left_out]
+        made = way(profile, others or [seen[left_out]])
         missed += Fraction(abs(foretold(schedules, made, left_out) - time), time)
-    return missed / len(rounds)
-
-
-def _put_right(
-    schedules: Sequence[Schedule], profile: Profile, way: Way, rounds: Mapping[Place, int]
-) -> Profile:
-    seen = [(foretold(schedules, profile, place), time) for place, time in rounds.items()]
-    return way(profile, seen)
+    return missed / len(seen)
 
 
 def _nothing(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
@@ -106,6 +107,8 @@ def _factor(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
 
 def _both(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
     line = line_of(sorted(seen))
+    if not WHOLE // MOST <= line.row <= WHOLE * MOST:  # the buckets are too much alike to tell
+        return _once(profile, seen)
     made = scaled(profile, line.row)
     return made.replace(stream=made.stream.replace(round=line.fixed))
 
