@@ -30,6 +30,7 @@ from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.tiny.checkpoint import Checkpoint, load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
+from plait.runtime.schedule_reader import from_json
 from plait.runtime.trace import Trace
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "eagle.spec"
@@ -90,7 +91,7 @@ def run(turns: int = 24) -> Iterator[Pair]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
         path.write_text(trace.to_json(schedule.name, schedule))
-        samples = own_samples(path)
+        samples = own_samples(path, from_json)
     found = fitted(samples, "one run")
     print(*(f"# {line}" for line in found.comments[""]), sep="\n")
     same = {schedule.buckets[bucket].sizes[0][1]: t for (_, bucket), t in measured(samples).items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from plait.compiler.calibrate.samples import CalibrateError, Ran, Round, Samples
 from plait.runtime.schedule import HOST, Schedule
-from plait.runtime.schedule_check import ScheduleError
-from plait.runtime.schedule_reader import from_json
 
 LARGEST = 1 << 30
 """Bytes of a trace."""
@@ -53,15 +51,18 @@ class _File:
     """Bucket, phase, and what it took by itself and, at the same time, in its graph."""
 
 
-def own_samples(path: Path) -> Samples:
-    """Raises CalibrateError for a file that is no such trace, OSError."""
-    return _samples(_read(path), path.name)
+def own_samples(path: Path, schedule_from: Callable[[str, str], Schedule]) -> Samples:
+    """`schedule_from` gives the Schedule of a JSON text, which it calls by a name in what it raises.
+
+    Raises CalibrateError for a file that is no such trace, OSError, and what that does.
+    """
+    return _samples(_read(path, schedule_from), path.name)
 
 
 # Reading
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path, schedule_from: Callable[[str, str], Schedule]) -> _File:
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -75,11 +76,9 @@ def _read(path: Path) -> _File:
         raise CalibrateError(
             f"{path}: does not say of which schedule it is; take one that `plait run --trace` wrote"
         )
+    schedule = schedule_from(json.dumps(about.get("schedule")), f"{path}: plait.schedule")
     try:
-        schedule = from_json(json.dumps(about.get("schedule")), f"{path}: plait.schedule")
         return _file(schedule, about, found["traceEvents"])
-    except ScheduleError as error:
-        raise CalibrateError(str(error)) from None
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         what = f"{type(error).__name__}: {error}"
         raise CalibrateError(f"{path}: is not as `plait run --trace` writes it ({what})") from None

@@ -64,11 +64,16 @@ def samples_of(paths: list[str]) -> Samples:
     """What the traces hold together. Raises CalibrateError, OSError."""
     from plait.compiler.calibrate.own import own_samples
     from plait.compiler.calibrate.samples import CalibrateError, Samples
+    from plait.runtime.schedule_check import ScheduleError
+    from plait.runtime.schedule_reader import from_json
 
     found = []
     for path in paths:
         progress(f"reading {path}")
-        found.append(own_samples(Path(path)))
+        try:
+            found.append(own_samples(Path(path), from_json))
+        except ScheduleError as error:
+            raise CalibrateError(str(error)) from None
     targets = sorted({one.target for one in found})
     if len(targets) > 1:
         raise CalibrateError(f"the traces are of {' and '.join(targets)}: give those of one target")

@@ -16,7 +16,9 @@ from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCos
 from plait.compiler.timing.simulate import simulate
 from plait.compiler.timing.steady import steady
 from plait.runtime.schedule import HOST, Schedule
+from plait.runtime.schedule_check import ScheduleError
 from plait.runtime.schedule_json import to_json
+from plait.runtime.schedule_reader import from_json
 
 SPEC = """\
 spec 1
@@ -146,7 +148,7 @@ def trace(compiled, tmp_path_factory) -> Path:
 
 def test_the_costs_of_phases_come_back(trace: Path) -> None:
     """In a graph and outside, lines and tables, to the nanosecond; on every number of rows that ran."""
-    found = fitted(own_samples(trace), "found").profile
+    found = fitted(own_samples(trace, from_json), "found").profile
     truth = dict(TRUTH.phases)
     for name, cost in found.phases:
         for rows in (1, 2, 4, 8):
@@ -158,7 +160,7 @@ def test_the_costs_of_phases_come_back(trace: Path) -> None:
 
 def test_rounds_that_ran_are_foretold(trace: Path) -> None:
     """Each bucket's round as it was, but for what records and waits do to it."""
-    samples = own_samples(trace)
+    samples = own_samples(trace, from_json)
     found = against(samples, fitted(samples, "found").profile)
     assert [one.name for one in found.rounds] == ["bs = 1", "bs = 2", "bs = 4", "bs = 8"]
     assert all(abs(one.error) < 0.01 for one in (*found.rounds, *found.phases))
@@ -167,7 +169,7 @@ def test_rounds_that_ran_are_foretold(trace: Path) -> None:
 
 def test_rounds_of_other_settings_are_foretold(trace: Path, compiled) -> None:
     """With more phases in the graph, none of which was measured by its own name."""
-    found = fitted(own_samples(trace), "found").profile
+    found = fitted(own_samples(trace, from_json), "found").profile
     longer = compiled(SPEC, settings={"steps": 3})
     for bucket in range(4):
         expected, got = (steady(longer, one, bucket).time for one in (TRUTH, found))
@@ -177,7 +179,9 @@ def test_rounds_of_other_settings_are_foretold(trace: Path, compiled) -> None:
 def test_rounds_that_were_only_timed_are_taken_before_others(compiled, tmp_path: Path) -> None:
     """They say what a round takes when nothing is traced, and no phase of them is in the file."""
     buckets = [0] * 24 + [3] * 24
-    samples = own_samples(written_as_run(compiled(SPEC), buckets, tmp_path / "run.json", quiet=12))
+    samples = own_samples(
+        written_as_run(compiled(SPEC), buckets, tmp_path / "run.json", quiet=12), from_json
+    )
     quiet = [one for one in samples.rounds if not one.noted]
     assert {one.bucket for one in quiet} == {0, 3} and len(quiet) >= 14
     assert len([one for one in samples.phases if one.phase == "make"]) == 24
@@ -196,8 +200,8 @@ def test_what_is_no_such_trace_is_refused(tmp_path: Path, text: str, said: str) 
     """With the file, and what would be one."""
     path = tmp_path / "trace.json"
     path.write_text(text)
-    with pytest.raises(CalibrateError) as caught:
-        own_samples(path)
+    with pytest.raises((CalibrateError, ScheduleError)) as caught:
+        own_samples(path, from_json)
     assert str(caught.value).startswith(str(path)) and said in str(caught.value)
 
 
@@ -220,4 +224,4 @@ def test_a_trace_with_something_else_in_it_is_refused(trace: Path, tmp_path: Pat
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(data))
     with pytest.raises(CalibrateError, match=r"is not as `plait run --trace` writes it"):
-        own_samples(path)
+        own_samples(path, from_json)
