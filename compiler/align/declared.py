@@ -1,11 +1,12 @@
 """What a schedule says of a round, as an alignment needs it: nodes, and which ends before which begins.
 
-A node is a phase outside captures, a whole capture, or the copy-in of one. Orders are those of one round in steady
-state, with how many rounds before it each source lies.
+A node is a phase outside captures, a whole capture, or the copy-in of one. Orders are those of one round in
+steady state, with how many rounds before it each source lies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from plait.dsl.record import Record
@@ -19,8 +20,10 @@ class Node(Record):
     name: str
     kind: NodeKind
     stream: int
+    phases: tuple[str, ...]
+    """Of what it is made."""
     bodies: tuple[str, ...]
-    """Names without indices of the phases it is made of."""
+    """The names of those without indices."""
     collective: bool
     """Whether it is communication and nothing else."""
     place: str
@@ -51,6 +54,26 @@ class Declared(Record):
     def before(self, node: int) -> list[Order]:
         return [one for one in self.orders if one.target == node]
 
+    def bridged(self, unseen: Iterable[int]) -> Declared:
+        """The same without orders of those nodes: what came before one comes before what came after it."""
+        orders = {(one.source, one.target, one.rounds_back): one.kind for one in self.orders}
+        for node in unseen:
+            into = [(ends, kind) for ends, kind in orders.items() if ends[1] == node]
+            out = [(ends, kind) for ends, kind in orders.items() if ends[0] == node]
+            for ends, _ in (*into, *out):
+                orders.pop(ends, None)
+            for (source, _, back), one in into:
+                for (_, target, more), other in out:
+                    if source != node != target:
+                        orders.setdefault((source, target, back + more), _through(one, other))
+        kept = (Order(*ends, kind) for ends, kind in sorted(orders.items()))
+        return Declared(self.nodes, tuple(kept))
+
+
+def _through(one: OrderKind, other: OrderKind) -> OrderKind:
+    kinds: tuple[OrderKind, ...] = ("issue", "wait", "stream")
+    return next(kind for kind in kinds if kind in (one, other))
+
 
 def declared(schedule: Schedule, bucket: Bucket) -> Declared:
     program = schedule.program_of(bucket)
@@ -62,7 +85,8 @@ def declared(schedule: Schedule, bucket: Bucket) -> Declared:
         walk.round(program)
     last = 1 + back
     found: dict[tuple[int, int, int], OrderKind] = {}
-    for kind in ("wait", "stream", "issue"):  # an order that more than one gives is of the first
+    kinds: tuple[OrderKind, ...] = ("wait", "stream", "issue")
+    for kind in kinds:  # an order that more than one gives is of the first
         for (source, made), (target, at), of in walk.orders:
             if of == kind and at == last:
                 found.setdefault((source, target, at - made), kind)
@@ -75,14 +99,18 @@ def _node(schedule: Schedule, one: Instruction) -> Node:
         phase = schedule.phases[one.of]
         comm = phase.collective is not None or schedule.streams[one.on].kind == "comm"
         where = schedule.place_of(phase.place)
-        return Node(phase.name, "phase", one.on, (phase.body,), comm, where, one.of)
+        names = ((phase.name,), (phase.body,))
+        return Node(phase.name, "phase", one.on, *names, comm, where, one.of)
     capture = schedule.captures[one.of]
     phases = [schedule.phases[number] for number in capture.phases]
     comm = bool(phases) and all(phase.collective is not None for phase in phases)
     kind: NodeKind = "load" if one.op == "load" else "capture"
-    bodies = tuple(dict.fromkeys(phase.body for phase in phases)) if kind == "capture" else ()
     where = schedule.place_of(capture.place)
-    return Node(capture.name, kind, one.on, bodies, comm and kind == "capture", where, one.of)
+    if kind == "load":
+        return Node(capture.name, kind, one.on, (), (), False, where, one.of)
+    bodies = tuple(dict.fromkeys(phase.body for phase in phases))
+    names = (tuple(phase.name for phase in phases), bodies)
+    return Node(capture.name, kind, one.on, *names, comm, where, one.of)
 
 
 class _Walk:
@@ -121,7 +149,7 @@ class _Walk:
         self.at += 1
 
     def node(self, node: tuple[int, int], on: int) -> None:
-        self.orders += [(source, node, "wait") for source in self.asked.pop(on, ())]
+        self.orders.extend((source, node, "wait") for source in self.asked.pop(on, ()))
         if on in self.newest:
             self.orders.append((self.newest[on], node, "stream"))
         if on == HOST:
@@ -130,6 +158,6 @@ class _Walk:
         else:
             since = max(self.told.get(on, 0), self.own)
             fresh = self.over[since:]
-            self.orders += [(source, node, "issue") for source in fresh]
+            self.orders.extend((source, node, "issue") for source in fresh)
             self.told[on] = len(self.over)
         self.newest[on] = node
