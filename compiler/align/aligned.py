@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plait.compiler.align.declared import Declared, declared
@@ -12,7 +12,7 @@ from plait.compiler.align.names import Names
 from plait.compiler.align.pieces import Piece, busiest, pieces
 from plait.compiler.align.rounds import numbered
 from plait.compiler.align.spread import mad, median
-from plait.compiler.align.windows import Windows, labelled
+from plait.compiler.align.windows import labelled
 from plait.compiler.traces.model import Trace
 from plait.runtime.schedule import Bucket, Schedule
 
@@ -41,8 +41,6 @@ class Aligned:
     partial: list[int]
     """The first and the last of the trace, where they are cut off."""
     tolerance: int
-    ambiguous: int
-    """Pieces that ranges of several threads lay claim to."""
     ends: dict[int, int | None] = field(default_factory=dict)
     """Of every round when the last of it was over; None: that is not in the trace."""
 
@@ -91,8 +89,7 @@ def align(
     names = Names(said_of, schedule.name, maps)
     device = busiest(trace) if device is None else device
     found_pieces = pieces(trace, names, device)
-    windows = Windows(trace, names, device)
-    said, held = labelled(found_pieces, windows)
+    said, held, spans = labelled(trace, found_pieces, names)
     if not found_pieces:
         raise AlignError("the trace shows no work of a device")
     rounds = numbered(said_of, found_pieces, said)
@@ -102,7 +99,7 @@ def align(
             "no round is in the trace: none of its names is of a phase, a capture or a mark of "
             f"{schedule.name}; say what they are with --map 'REGEX=PHASE'"
         )
-    seen = Instances(found_pieces, found, _extents(trace, found, held, windows))
+    seen = Instances(found_pieces, found, _extents(found, held, spans))
     unseen = [node for node in range(len(said_of.nodes)) if not seen.expected(node)]
     said_of = said_of.bridged(unseen)
     if tolerance is None:
@@ -119,7 +116,6 @@ def align(
         [],
         [],
         tolerance,
-        windows.ambiguous,
     )
     _whole(made)
     _ends(made)
@@ -135,17 +131,16 @@ def align(
 
 
 def _extents(
-    trace: Trace, found: Matched, held: Sequence[int], windows: Windows
+    found: Matched, held: Sequence[int], spans: Mapping[int, Span]
 ) -> dict[Span, Span]:
-    """From when to when a node was at work in a round, where a range on its stream says it."""
+    """From when to when a node was at work in a round, where a mark on its stream says it."""
     made: dict[Span, Span] = {}
     for number, window in enumerate(held):
         node, round = found.nodes[number], found.rounds[number]
-        if window < 0 or node < 0 or trace.slices[window].lane not in windows.on_streams:
+        if node < 0 or window not in spans:
             continue
-        one = trace.slices[window]
-        start, end = made.get((node, round), (one.start, one.end))
-        made[node, round] = min(start, one.start), max(end, one.end)
+        start, end = made.get((node, round), spans[window])
+        made[node, round] = min(start, spans[window][0]), max(end, spans[window][1])
     return made
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from plait.compiler.align.declared import Declared
+from plait.runtime.schedule import HOST
 
 LONGEST_PATTERN = 200
 LONGEST_NAME = 400
@@ -67,6 +68,7 @@ class Names:
         self.known: dict[str, tuple[int, ...]] = {}
         self.words: dict[str, tuple[int, ...]] = {}
         self.said: dict[str, Said] = {}
+        self.on_host = frozenset(n for n, node in enumerate(declared.nodes) if node.stream == HOST)
         for number, node in enumerate(declared.nodes):
             names = (node.title, *node.phases, *node.bodies)
             for name in dict.fromkeys(names):

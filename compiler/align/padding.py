@@ -7,7 +7,6 @@ from typing import Any
 
 from plait.compiler.align.aligned import Aligned
 from plait.compiler.align.spread import median
-from plait.runtime.buckets import smallest_bucket
 
 
 def padding(made: Aligned) -> list[dict[str, Any]]:
@@ -47,17 +46,15 @@ def padding(made: Aligned) -> list[dict[str, Any]]:
 def _rows(made: Aligned, capture: int, live: dict[str, int]) -> tuple[int, int] | None:
     """Real and replayed, of the bucket that holds what is live; None where rows do not go by one dim."""
     schedule = made.schedule
-    sizes = [dict(bucket.sizes) for bucket in schedule.buckets]
-    routes = [dict(bucket.route) for bucket in schedule.buckets]
-    named = {dim: size for dim, size in live.items() if dim in sizes[0]}
-    if len(named) != 1 or len(sizes[0]) != 1:
+    dims = [dim for dim, _ in made.bucket.sizes]
+    if len(dims) != 1 or dims[0] not in live:
         return None
+    (dim,) = dims
     try:
-        place = smallest_bucket(schedule.name, sizes, routes, {**dict(made.bucket.route), **named})
+        bucket = schedule.bucket_for(**dict(made.bucket.route), **{dim: live[dim]})
     except ValueError:
         return None
-    (dim,) = named
-    replayed, size = schedule.buckets[place].rows[capture], sizes[place][dim]
+    replayed, size = bucket.rows[capture], dict(bucket.sizes)[dim]
     if replayed % size:
         return None
     return replayed // size * live[dim], replayed

@@ -6,9 +6,10 @@ from collections import Counter
 from typing import NamedTuple
 
 from plait.compiler.align.names import NOTHING, Names, Said, token
-from plait.compiler.traces.model import Trace
+from plait.compiler.traces.model import Slice, Trace
 
 WORK = ("compute", "communication", "copy")
+HOST = "host"
 
 
 class Piece(NamedTuple):
@@ -18,8 +19,6 @@ class Piece(NamedTuple):
     end: int
     issued: int
     """When its launch began; -1: the trace does not say."""
-    thread: int
-    """The lane it was launched from; -1: the trace does not say."""
     token: str
     replay: int
     """Of the trace; -1: launched by itself."""
@@ -28,57 +27,58 @@ class Piece(NamedTuple):
 
 
 def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
-    """By start; of one device, and of hosts what bears a phase's name and runs on no device."""
-    launched = {
-        one.correlation: number
-        for number, one in enumerate(trace.slices)
-        if one.kind == "launch" and one.correlation >= 0
-    }
-    held = {number for replay in trace.replays for number in replay.slices}
-    own = [lane.device == device for lane in trace.lanes]
+    """By start; of one device, and of hosts what bears the name of a phase of the host.
+
+    In a trace without a device they are the marks themselves.
+    """
     tokens: dict[str, str] = {}
     found = []
+    own = [lane.device == device for lane in trace.lanes]
     for number, one in enumerate(trace.slices):
-        kind, lane = one.kind, one.lane
-        works = kind in WORK or (kind == "replay" and number not in held and not _holds(trace, one))
-        host = not own[lane] and kind in ("host", *WORK) and one.phase and is_host(trace, lane)
-        if not (works and own[lane]) and not host:
+        said = _said(trace, names, one, number, own[one.lane], bool(device))
+        if said is None:
             continue
-        if one.phase:
-            said = names.of(one.phase)
-            said = said._replace(round=one.round if one.round >= 0 else said.round, strength="A")
-        else:
-            said = names.of(one.name) if kind != "copy" else NOTHING
-            if one.round >= 0:
-                said = said._replace(round=one.round)
-        launch = launched.get(one.correlation, -1)
-        if launch < 0 and one.replay >= 0:
-            launch = trace.replays[one.replay].launch
-        issued = trace.slices[launch].start if launch >= 0 else -1
-        thread = trace.slices[launch].lane if launch >= 0 else -1
+        if one.round >= 0:
+            said = said._replace(round=one.round)
         name = tokens.get(one.name)
         if name is None:
             name = tokens[one.name] = token(one.name)
         found.append(
-            Piece(number, lane, one.start, one.end, issued, thread, name, one.replay, said)
+            Piece(number, one.lane, one.start, one.end, one.issued, name, one.replay, said)
         )
     return found
 
 
-def _holds(trace: Trace, one: object) -> bool:
-    """Whether what a replay holds is in the trace."""
-    replay = getattr(one, "replay", -1)
-    return replay >= 0 and bool(trace.replays[replay].slices)
-
-
-def is_host(trace: Trace, lane: int) -> bool:
-    return trace.lanes[lane].device in ("host", "cpu") or trace.lanes[lane].stream == "host"
+def _said(
+    trace: Trace, names: Names, one: Slice, number: int, own: bool, on_device: bool
+) -> Said | None:
+    """None of what is no piece."""
+    kind = one.kind
+    if own and on_device:
+        if kind == "replay":
+            held = trace.replays[one.replay].slices if one.replay >= 0 else ()
+            if held and held != (number,):
+                return None
+        elif kind not in WORK:
+            return None
+        if one.phase:
+            return names.of(one.phase)._replace(strength="A")
+        said = names.of(one.name)
+        return NOTHING if kind == "copy" and said.strength != "A" else said
+    if kind != "range" and not (one.phase and kind in (HOST, *WORK)):
+        return None
+    if trace.lanes[one.lane].device not in (HOST, "cpu"):
+        return None
+    said = names.of(one.phase or one.name)
+    if said.strength != "A" or not said.nodes:
+        return None
+    return said if not on_device or names.on_host.issuperset(said.nodes) else None
 
 
 def busiest(trace: Trace) -> str:
-    """The device that works longest; by name where two do."""
+    """The device that works longest, by name where two do; empty where none is in the trace."""
     times: Counter[str] = Counter()
     for one in trace.slices:
         if one.kind in WORK or one.kind == "replay":
             times[trace.lanes[one.lane].device] += one.end - one.start
-    return min(times, key=lambda name: (-times[name], name)) if times else ""
+    return min(times, key=lambda name: (name == HOST, -times[name], name)) if times else ""

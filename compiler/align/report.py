@@ -21,14 +21,6 @@ from plait.compiler.align.padding import padding
 from plait.compiler.align.spread import mad, median
 from plait.compiler.timing.accepted import Accepted
 
-GAPS = {
-    "launch": "launched late",
-    "latency": "from the last arrival to the start",
-    "front": "before the first node",
-    "unknown": "unknown: what decides it is not in the trace",
-}
-
-
 def report(made: Aligned, accepted: Accepted | None = None) -> dict[str, Any]:
     paths = {round: path(made, round) for round in made.measured}
     lengths = [made.length(round) for round in made.measured]
@@ -156,7 +148,7 @@ def _path(made: Aligned, paths: dict[int, list[Segment]]) -> list[dict[str, Any]
     for round, segments in paths.items():
         for one in segments:
             kind = "busy" if one.kind == "bubble" else one.kind
-            node = -1 if one.node is None or kind not in ("busy", "bubble") else one.node
+            node = -1 if one.node is None else one.node
             of.setdefault((kind, node), Counter())[round] += one.end - one.start
     bubbles: Counter[int] = Counter()
     for segments in paths.values():
@@ -169,8 +161,8 @@ def _path(made: Aligned, paths: dict[int, list[Segment]]) -> list[dict[str, Any]
         named = made.declared.nodes[node] if node >= 0 else None
         rows.append(
             {
-                "what": named.title if named else GAPS[kind],
                 "kind": kind,
+                "node": named.title if named else None,
                 "stream": made.schedule.streams[named.stream].name if named else "",
                 "median": median([times[round] for round in paths]),
                 "total": times.total(),
@@ -290,11 +282,6 @@ def _broken(made: Aligned, one: Any) -> dict[str, Any]:
 
 def _notes(made: Aligned) -> list[str]:
     notes = list(made.trace.notes)
-    if made.ambiguous:
-        notes.append(
-            f"{made.ambiguous:,} kernels were launched while ranges of several threads were open, and by none "
-            "of those threads"
-        )
     others = sorted({one.device for one in made.trace.lanes} - {made.device, "host", "cpu", ""})
     if others:
         notes.append(f"only {made.device} was looked at; the trace has {', '.join(others)} too")
