@@ -10,7 +10,7 @@ from plait.compiler.align.instances import Instance, Instances, Span
 from plait.compiler.align.match import Matched, matched
 from plait.compiler.align.names import Names
 from plait.compiler.align.pieces import Piece, busiest, pieces
-from plait.compiler.align.rounds import numbered
+from plait.compiler.align.rounds import NoRounds, numbered
 from plait.compiler.align.spread import mad, median
 from plait.compiler.align.windows import labelled
 from plait.compiler.traces.model import Trace
@@ -91,13 +91,19 @@ def align(
     found_pieces = pieces(trace, names, device)
     said, held, spans = labelled(trace, found_pieces, names)
     if not found_pieces:
-        raise AlignError("the trace shows no work of a device")
-    rounds = numbered(said_of, found_pieces, said)
+        raise AlignError(f"{trace.file}: shows no work of a device")
+    try:
+        rounds = numbered(said_of, found_pieces, said, held)
+    except NoRounds:
+        raise AlignError(
+            f"{trace.file}: one name alone is of {schedule.name}, which does not tell one round from the "
+            "next; say what others mean with --map 'REGEX=PHASE'"
+        ) from None
     found = matched(said_of, found_pieces, said, held, rounds)
     if not any(node >= 0 for node in found.nodes):
         raise AlignError(
-            "no round is in the trace: none of its names is of a phase, a capture or a mark of "
-            f"{schedule.name}; say what they are with --map 'REGEX=PHASE'"
+            f"{trace.file}: has no round of {schedule.name}: no name in it is of a phase, a capture or a mark "
+            f"of that; say what they are with --map 'REGEX=PHASE'"
         )
     seen = Instances(found_pieces, found, _extents(found, held, spans))
     unseen = [node for node in range(len(said_of.nodes)) if not seen.expected(node)]

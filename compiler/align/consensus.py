@@ -1,4 +1,4 @@
-"""The operations of a node, from what was seen of it in several rounds: what most of them have, in order."""
+"""The operations of a node, from what was seen of it in several rounds, in order."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from plait.compiler.align.lcs import common
 
 MOST_LOOKED_AT = 15
 PASSES = 3
+RARE = 4
 
 Tokens = tuple[str, ...]
 
 
 def consensus(seen: Sequence[Tokens]) -> Tokens:
-    """What more than half of the instances hold at each place; of two, the longer."""
+    """What more than one in `RARE` of the instances hold at each place; of two instances, the longer.
+
+    That it is rare is no reason to leave one out: where it is the last, a node without it has no known end.
+    """
     if len(seen) < 3:
         return max(seen, key=len, default=())
     often = Counter(seen).most_common(1)[0]
@@ -29,6 +33,10 @@ def consensus(seen: Sequence[Tokens]) -> Tokens:
             break
         base = better
     return base
+
+
+def _counts(times: int, seen: Sequence[Tokens]) -> bool:
+    return times > 1 and RARE * times > len(seen)
 
 
 def _voted(base: Tokens, seen: Sequence[Tokens]) -> Tokens:
@@ -47,8 +55,8 @@ def _voted(base: Tokens, seen: Sequence[Tokens]) -> Tokens:
     for place in range(len(base) + 1):
         if between[place]:
             more, times = between[place].most_common(1)[0]
-            if 2 * times > len(seen):
+            if _counts(times, seen):
                 made += more
-        if place < len(base) and 2 * held[place] > len(seen):
+        if place < len(base) and _counts(held[place], seen):
             made.append(base[place])
     return tuple(made)

@@ -95,7 +95,7 @@ def signature(segments: list[Segment]) -> tuple[int, ...] | None:
         return None
     nodes: list[int] = []
     for one in segments:
-        if one.kind == "busy" and one.node is not None and nodes[-1:] != [one.node]:
+        if one.kind in ("busy", "bubble") and one.node is not None and nodes[-1:] != [one.node]:
             nodes.append(one.node)
     return tuple(nodes)
 

@@ -57,6 +57,8 @@ class Instances:
         for (node, round), numbers in held.items():
             for number in numbers:
                 piece = pieces[number]
+                if piece.token not in self.templates.get((node, piece.lane), (piece.token,)):
+                    continue
                 first.setdefault(piece.lane, {}).setdefault((round, node), piece.start)
                 if piece.lane not in self.lanes.setdefault(node, []):
                     self.lanes[node].append(piece.lane)
@@ -77,15 +79,15 @@ class Instances:
         window: Span | None,
     ) -> Instance:
         pieces = self.pieces
-        start = min(pieces[n].start for n in numbers)
-        last = max(numbers, key=lambda n: (pieces[n].end, n))
+        begins, ends, latest, own = self.edges(node, round, numbers)
+        start = min(pieces[n].start for n in own)
+        last = max(own, key=lambda n: (pieces[n].end, n))
         end = pieces[last].end
         issued = min((pieces[n].issued for n in numbers if pieces[n].issued >= 0), default=-1)
         letters = Counter(strengths[n] for n in numbers)
         letter = min(letters, key=lambda one: (-letters[one], one))
-        begins, ends, latest = self.edges(node, round, numbers)
         if window is not None:
-            start, end, begins, ends = min(start, window[0]), max(end, window[1]), True, True
+            start, end, begins, ends = *window, True, True
         return Instance(
             node,
             round,
@@ -100,20 +102,27 @@ class Instances:
             issued,
         )
 
-    def edges(self, node: int, round: int, numbers: Sequence[int]) -> tuple[bool, bool, int]:
-        """Whether the first and the last operation on every lane is there; and by when all was over."""
-        tokens: dict[int, list[str]] = {}
+    def edges(
+        self, node: int, round: int, numbers: Sequence[int]
+    ) -> tuple[bool, bool, int, Sequence[int]]:
+        """Whether the first and the last operation on every lane is there; by when all was over; and
+        which pieces the node has in most rounds, if any."""
+        held: dict[int, list[int]] = {}
         for number in numbers:
-            tokens.setdefault(self.pieces[number].lane, []).append(self.pieces[number].token)
+            held.setdefault(self.pieces[number].lane, []).append(number)
         begins = ends = True
-        latest = 0
+        latest, own = 0, list[int]()
         for lane in self.lanes.get(node, ()):
+            here = held.get(lane, [])
             wanted = self.templates.get((node, lane), ())
-            first, last = _edges(wanted, tuple(tokens.get(lane, ())))
-            begins, ends = begins and first, ends and last
+            usual = _usual(wanted, tuple(self.pieces[n].token for n in here))
+            own += [here[j] for _, j in usual]
+            begins = begins and (not wanted or (bool(usual) and usual[0][0] == 0))
+            last = not wanted or (bool(usual) and usual[-1][0] == len(wanted) - 1)
+            ends = ends and last
             if not last:
                 latest = max(latest, self.next(lane, node, round))
-        return begins, ends, latest
+        return begins, ends, latest, own or numbers
 
     def next(self, lane: int, node: int, round: int) -> int:
         """When what follows on a lane began."""
@@ -135,15 +144,11 @@ class Instances:
         return node in self.lanes
 
 
-def _edges(wanted: Tokens, seen: Tokens) -> tuple[bool, bool]:
-    if wanted == seen or not wanted:
-        return True, True
-    if not seen:
-        return False, False
-    pairs = common(wanted, seen)
-    if not pairs:
-        return False, False
-    return pairs[0][0] == 0, pairs[-1][0] == len(wanted) - 1
+def _usual(wanted: Tokens, seen: Tokens) -> list[tuple[int, int]]:
+    """Places of what is wanted, with those of what is seen."""
+    if wanted == seen:
+        return [(place, place) for place in range(len(seen))]
+    return common(wanted, seen)
 
 
 def union(spans: Iterable[Span]) -> list[Span]:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from plait.compiler.align.consensus import Tokens, consensus
+from plait.compiler.align.consensus import RARE, Tokens, consensus
 from plait.compiler.align.declared import Declared
 from plait.compiler.align.lcs import common
 from plait.compiler.align.names import Said
 from plait.compiler.align.pieces import Piece
+from plait.runtime.schedule import HOST
 
 Place = tuple[int, int]
 """A node, and a lane on which it has work."""
@@ -117,8 +118,12 @@ def _learn(
             seen.setdefault((node, lane), []).append(tuple(tokens))
         for nodes, made in runs.items():
             shared.setdefault((lane, nodes), []).append([tuple(run) for run in made])
-    for place, tokens in seen.items():
-        found.templates[place] = consensus(tokens)
+    times: Counter[int] = Counter()
+    for (node, _), tokens in seen.items():
+        times[node] = max(times[node], len(tokens))
+    for (node, lane), tokens in seen.items():
+        if RARE * len(tokens) > times[node]:  # else a stranger that was launched beside it
+            found.templates[node, lane] = consensus(tokens)
     for (lane, nodes), rounds in shared.items():
         for node, tokens in zip(nodes, _split(rounds, len(nodes)), strict=False):
             found.templates.setdefault((node, lane), tokens)
@@ -160,6 +165,9 @@ def _by_order(
     for (i, j), (k, m) in pairwise([(-1, -1), *sure, (len(expected), len(chunk))]):
         between = [n for n in chunk[j + 1 : m] if found.nodes[n] < 0]
         wanted = [node for node, _ in expected[i + 1 : k]]
+        for number in chunk[j + 1 : m]:
+            if found.nodes[number] in wanted:  # under a name of its own, and still of that node
+                wanted.remove(found.nodes[number])
         _left(between, wanted, said, found)
 
 
@@ -221,6 +229,7 @@ def _alone(declared: Declared, pieces: Sequence[Piece], found: Matched) -> None:
     lanes = {piece.lane for piece in pieces} - set(found.lanes.values())
     lanes -= {pieces[n].lane for n, node in enumerate(found.nodes) if node >= 0}
     streams = {node.stream for node in declared.nodes if node.kind != "load"} - set(found.lanes)
+    streams.discard(HOST)
     if len(lanes) != 1 or len(streams) != 1:
         return
     (lane,), (stream,) = lanes, streams

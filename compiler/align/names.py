@@ -37,6 +37,7 @@ _LIVE = re.compile(r"\bbs=(\d{1,9})\b")
 _SUFFIX = re.compile(r"\([A-Z]\)$")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _TEMPLATE = re.compile(r"<[^<>]*>")
+_ROUND = re.compile(r" #\d+$")
 _NUMBER = re.compile(r"__\d+(?:_\d+)*|\b0x[0-9a-f]+|_[0-9a-f]{12,}")
 
 
@@ -151,7 +152,7 @@ def token(name: str) -> str:
     while (shorter := _TEMPLATE.sub("", name)) != name:
         name = shorter
     name = name.partition("(")[0].removeprefix("void ").strip()
-    return _NUMBER.sub("", name) or name
+    return _NUMBER.sub("", _ROUND.sub("", name)) or name
 
 
 def _is_linear(pattern: str) -> bool:

@@ -29,13 +29,17 @@ class Piece(NamedTuple):
 def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
     """By start; of one device, and of hosts what bears the name of a phase of the host.
 
-    In a trace without a device they are the marks themselves.
+    In a trace without a device they are the marks themselves, as are those on streams that hold nothing.
     """
     tokens: dict[str, str] = {}
     found = []
     own = [lane.device == device for lane in trace.lanes]
+    bare = {window.mark for window in trace.windows if window.how == "device" and not window.slices}
     for number, one in enumerate(trace.slices):
-        said = _said(trace, names, one, number, own[one.lane], bool(device))
+        if own[one.lane] and number in bare:
+            said = _marked(names, one)
+        else:
+            said = _said(trace, names, one, number, own[one.lane], bool(device))
         if said is None:
             continue
         if one.round >= 0:
@@ -43,10 +47,17 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
         name = tokens.get(one.name)
         if name is None:
             name = tokens[one.name] = token(one.name)
+        issued = one.start if trace.lanes[one.lane].device == HOST else one.issued
         found.append(
-            Piece(number, one.lane, one.start, one.end, one.issued, name, one.replay, said)
+            Piece(number, one.lane, one.start, one.end, issued, name, one.replay, said)
         )
     return found
+
+
+def _marked(names: Names, one: Slice) -> Said | None:
+    """Of a mark on a stream that holds nothing: what was at work then is lost."""
+    said = names.of(one.phase or one.name)
+    return said if said.strength == "A" and said.nodes else None
 
 
 def _said(

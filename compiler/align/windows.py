@@ -13,25 +13,28 @@ from plait.compiler.traces.model import Trace
 def labelled(
     trace: Trace, pieces: Sequence[Piece], names: Names
 ) -> tuple[list[Said], list[int], dict[int, tuple[int, int]]]:
-    """Of each piece what is said of it, and the window that says it, or -1; and of windows on a device's
-    own lanes from when to when they are."""
+    """Of each piece what is said of it, and the mark that says it, or -1; and of marks on a device's own
+    lanes from when to when they are."""
     place = {piece.slice: number for number, piece in enumerate(pieces)}
     said = [piece.said for piece in pieces]
     held = [-1] * len(pieces)
     spans: dict[int, tuple[int, int]] = {}
     rounds: dict[int, int] = {}
-    for number, window in enumerate(trace.windows):
+    for window in trace.windows:
         word = names.of(window.name)
         if word.whole and word.round >= 0:
             for one in window.slices:
                 rounds[one] = word.round
         if not word.nodes or word.strength != "A":
             continue
+        on_host = names.on_host.issuperset(word.nodes)
         for one in window.slices:
-            if one in place:
-                said[place[one]], held[place[one]] = word, number
+            if one in place and not on_host:
+                said[place[one]], held[place[one]] = word, window.mark
         if window.how == "device":
-            spans[number] = window.start, window.end
+            if not window.slices and window.mark in place:
+                held[place[window.mark]] = window.mark
+            spans[window.mark] = window.start, window.end
     told = [(one.start, one.end, one.number) for one in trace.rounds]
     starts = [start for start, _, _ in told]
     for number, piece in enumerate(pieces):
