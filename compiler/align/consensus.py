@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 from plait.compiler.align.lcs import common
 
@@ -17,12 +18,12 @@ Tokens = tuple[str, ...]
 def consensus(seen: Sequence[Tokens]) -> Tokens:
     """What more than one in `RARE` of the instances hold at each place; of two instances, the longer.
 
-    That it is rare is no reason to leave one out: where it is the last, a node without it has no known end.
+    That one is rare is no reason to leave it out: where it is the last, a node without it has no known end.
     """
     if len(seen) < 3:
         return max(seen, key=len, default=())
     often = Counter(seen).most_common(1)[0]
-    if 2 * often[1] > len(seen):
+    if RARE * (len(seen) - often[1]) < len(seen):
         return often[0]
     step = -(-len(seen) // MOST_LOOKED_AT)
     looked = seen[::step]
@@ -40,23 +41,28 @@ def _counts(times: int, seen: Sequence[Tokens]) -> bool:
 
 
 def _voted(base: Tokens, seen: Sequence[Tokens]) -> Tokens:
-    """The base without what most lack, and with what most have between two of its places."""
+    """The base without what nearly all lack, and with what others have between two of its places."""
     held = [0] * len(base)
-    between = [Counter[Tokens]() for _ in range(len(base) + 1)]
+    between: list[dict[tuple[str, int], list[int]]] = [{} for _ in range(len(base) + 1)]
+    """Before each place of the base what others have there, and which of it, with where in the gap."""
     for one in seen:
-        last = (-1, -1)
+        behind = 0
         for i, j in [*common(base, one), (len(base), len(one))]:
             if i < len(base):
                 held[i] += 1
-            if i == last[0] + 1 and j > last[1] + 1:
-                between[i][one[last[1] + 1 : j]] += 1
-            last = (i, j)
+            often: Counter[str] = Counter()
+            for place, token in enumerate(one[behind:j]):
+                between[i].setdefault((token, often[token]), []).append(place)
+                often[token] += 1
+            behind = j + 1
     made: list[str] = []
     for place in range(len(base) + 1):
-        if between[place]:
-            more, times = between[place].most_common(1)[0]
-            if _counts(times, seen):
-                made += more
+        more = {
+            token: Fraction(sum(places), len(places))
+            for token, places in between[place].items()
+            if _counts(len(places), seen)
+        }
+        made += [token for token, _ in sorted(more, key=lambda one: (more[one], one))]
         if place < len(base) and _counts(held[place], seen):
             made.append(base[place])
     return tuple(made)

@@ -67,7 +67,7 @@ def path(made: Aligned, round: int) -> list[Segment]:
 
 def _last(made: Aligned, round: int, end: int) -> Instance | None:
     """What ended the round: of it, or of one before that took longer."""
-    for back in range(round, round - 3, -1):
+    for back in sorted((one for one in made.ends if one <= round), reverse=True):
         ending = [one for one in made.of(back) if one.end == end]
         if ending:
             return ending[0]

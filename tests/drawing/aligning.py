@@ -133,7 +133,7 @@ def _walked(its: Aligned, true: Truth, round: int) -> list[str]:
     begin, end = its.begins(round), its.over(round)
     at = next(
         (number, back)
-        for back in range(round, round - 3, -1)
+        for back in range(round, -1, -1)
         for number, node in enumerate(nodes)
         if its.seen.expected(number) and true.spans.get((node.name, back), (0, 0))[1] == end
     )
