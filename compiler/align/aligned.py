@@ -102,8 +102,8 @@ def align(
     found = matched(said_of, found_pieces, said, held, rounds)
     if not any(node >= 0 for node in found.nodes):
         raise AlignError(
-            f"{trace.file}: has no round of {schedule.name}: no name in it is of a phase, a capture or a mark "
-            f"of that; say what they are with --map 'REGEX=PHASE'"
+            f"{trace.file}: has no round of {schedule.name}: no name in it is of a phase, a capture or "
+            f"a mark of that; say what they are with --map 'REGEX=PHASE'"
         )
     seen = Instances(found_pieces, found, _extents(found, held, spans))
     unseen = [node for node in range(len(said_of.nodes)) if not seen.expected(node)]
@@ -136,9 +136,7 @@ def align(
     return made
 
 
-def _extents(
-    found: Matched, held: Sequence[int], spans: Mapping[int, Span]
-) -> dict[Span, Span]:
+def _extents(found: Matched, held: Sequence[int], spans: Mapping[int, Span]) -> dict[Span, Span]:
     """From when to when a node was at work in a round, where a mark on its stream says it."""
     made: dict[Span, Span] = {}
     for number, window in enumerate(held):

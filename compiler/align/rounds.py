@@ -35,7 +35,9 @@ def numbered(
         sure = [n for n in named if said[n].strength == "A"]
         rounds = [-1] * len(pieces)
         walked = sure if len(sure) * 4 > len(named) else named
-        units = [windows[n] if windows[n] >= 0 else -2 - piece.replay for n, piece in enumerate(pieces)]
+        units = [
+            windows[n] if windows[n] >= 0 else -2 - piece.replay for n, piece in enumerate(pieces)
+        ]
         if len({said[n].nodes for n in walked}) == 1 and all(units[n] == -1 for n in walked):
             raise NoRounds
         if all(pieces[n].issued >= 0 for n in walked):
@@ -63,9 +65,7 @@ def _walk(
     usual: dict[str, Counter[int]] = {}
     for (token, _), times in counts.items():
         usual.setdefault(token, Counter())[times] += 1
-    most = {
-        token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()
-    }
+    most = {token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()}
     _through(order, pieces, said, units, rounds, most)
 
 

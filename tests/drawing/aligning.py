@@ -93,7 +93,9 @@ def _joins(its: Aligned, true: Truth, damage: bool) -> list[str]:
     nodes, said = its.declared.nodes, []
     for join in joins(its):
         for met in join.met:
-            sources = [(nodes[one.source].name, met.round - one.rounds_back) for one in join.sources]
+            sources = [
+                (nodes[one.source].name, met.round - one.rounds_back) for one in join.sources
+            ]
             if any(one not in true.spans for one in sources):
                 continue
             last = true.last(sources)

@@ -26,9 +26,9 @@ LEAST_MATCHED = 0.9
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s)")
 _UNITS = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 DESCRIPTION = (
-    "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path that "
-    "adds up to every round, who was last at each join, what communication is exposed, what the spec says and "
-    "the trace breaks. Exit 1 when too little was matched, an order was broken, or a gate was not met."
+    "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path "
+    "that adds up to every round, who was last at each join, what communication is exposed, what the spec "
+    "says and the trace breaks. Exit 1 when too little was matched, an order was broken, or a gate was not met."
 )
 
 
