@@ -82,6 +82,8 @@ class Trace:
         self.records: dict[str, list[Record]] = {}
         self.begun: list[Begun] = []
         self.beside: list[Beside] = []
+        self.committed: dict[int, int] = {}
+        """By round how many tokens it gave, over all requests; of rounds of which somebody said it."""
         self.binding = 0
         """The bucket that captures are made for."""
         self._numbers = 0
@@ -160,6 +162,7 @@ class Trace:
                     "at": (one.at - zero) / 1000,
                     "issued": (one.issued - zero) / 1000,
                     "noted": self.notes(one.number),
+                    "accepted": self.committed.get(one.number),
                 }
                 for one in self.begun
                 if one.issued
