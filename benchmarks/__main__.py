@@ -21,6 +21,7 @@ NAMES = (
     "simulate",
     "speculation",
     "exposed",
+    "calibrate",
 )
 
 
