@@ -352,9 +352,9 @@ OWN = json.dumps(
         "plait": {
             "schedule": {
                 "name": "toy",
-                "source": {"name": "toy.spec", "sha256": "0f"},
-                "target": {"name": "cpu"},
-                "settings": {"steps": 2},
+                "source": ["toy.spec", "0f"],
+                "target": ["cpu", "1e"],
+                "settings": [["steps", 2]],
             },
             "rounds": [{"number": 7, "bucket": "bs = 4", "live": {"bs": 3}, "accepted": 8}],
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,15 @@ def test_a_trace_is_shown_as_json(show) -> None:
     assert found["replays"] == [{"graph": "model 1", "size": 2, "times": 1, "time": 15_250}]
     assert [join["until"] - join["at"] for join in found["joins"]] == [16_000, 3000]
     assert found["stated"] == {"Computing": 12_770}
+
+
+def test_the_page_shows_what_is_shown(show, root: Path) -> None:
+    """The trace in `docs/traces.md` gives the lines that stand below it."""
+    page = (root / "docs" / "traces.md").read_text(encoding="utf-8")
+    [trace] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    [lines] = re.findall(r"    \$ plait trace show trace_view.json\n((?:    .*\n)+)", page)
+    _, said, _ = show("trace_view.json", trace)
+    assert said == "".join(line.removeprefix("    ") for line in lines.splitlines(keepends=True))
 
 
 def test_names_cannot_steer_the_terminal(show) -> None:
