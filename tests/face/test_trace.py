@@ -10,6 +10,7 @@ import pytest
 
 from drawing.profiles import ASCEND, KINETO, MAIN, kernel, kineto
 from plait.cli import main
+from plait.compiler.traces.read import read_trace
 
 
 @pytest.fixture
@@ -82,6 +83,30 @@ def test_the_page_shows_what_is_shown(show, root: Path) -> None:
     [lines] = re.findall(r"    \$ plait trace show trace_view.json\n((?:    .*\n)+)", page)
     _, said, _ = show("trace_view.json", trace)
     assert said == "".join(line.removeprefix("    ") for line in lines.splitlines(keepends=True))
+
+
+def test_what_run_has_traced_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path, capsys
+) -> None:
+    """Each round has its bucket, its live sizes, its phases and as many tokens as requests were given."""
+    monkeypatch.chdir(tmp_path)
+    spec = str(root / "examples" / "eagle.spec")
+    options = ("--prompt", "def f(", "--max-new-tokens", "6", "--no-plain", "--json")
+    assert main(("run", spec, "--trace", "out.json", *options)) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    trace = read_trace("out.json")
+    accepted = outcome["accepted_histogram"]
+    assert sum(one.accepted or 0 for one in trace.rounds) == sum(
+        int(tokens) * times for tokens, times in accepted.items()
+    )
+    assert {(one.bucket, one.live) for one in trace.rounds} == {("bs = 1", (("bs", 1),))}
+    assert {one.phase for one in trace.slices if one.round == 0 and one.kind == "compute"} == {
+        *("first", "nextn[1]", "build_tree", "plan_verify", "target", "accept"),
+        *("plan_extend", "nextn_extend", "publish", "commit"),
+    }
+    assert {one.graph for one in trace.replays} == {"draft", "verify", "extend"}
+    assert trace.joins and all(join.source >= 0 for join in trace.joins)
+    assert trace.about["schedule"] == "eagle" and trace.unknown == {} and trace.overlaps == []
 
 
 def test_names_cannot_steer_the_terminal(show) -> None:
