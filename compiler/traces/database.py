@@ -42,7 +42,7 @@ class Database:
                     "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 10000"
                 ).fetchall()
             }
-        except (sqlite3.Error, UnicodeEncodeError) as error:
+        except (sqlite3.Error, UnicodeError) as error:  # its message may be no text
             raise TraceError(self._broken(error)) from None
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Database:
                 if count >= MOST_EVENTS:
                     raise TraceError(f"{self.file}: {table} has more than {MOST_EVENTS:,} rows")
                 yield row
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:
             raise TraceError(self._broken(error)) from None
 
     def _broken(self, error: Exception) -> str:

@@ -109,12 +109,16 @@ def test_an_operation_knows_who_asked_for_it(read) -> None:
 
 
 def test_a_mark_with_a_stream_is_a_window_of_it(read) -> None:
-    """It names the phase and the round of what lies in it."""
+    """It names phase and round of what lies in it, and of what a graph ran that was launched in it."""
     trace = read(ASCEND)
-    [window] = [w for w in trace.windows if w.name == "eagle/draft #4"]
-    assert (window.how, window.start, window.end) == ("device", 30_000, 52_000)
-    [later] = [one for one in trace.slices if one.name == "Later"]
-    assert (later.phase, later.round) == ("draft", 4)
+    windows = [w for w in trace.windows if w.name == "eagle/draft #4"]
+    assert [(trace.lanes[w.lane].stream, w.how, w.start, w.end) for w in windows] == [
+        ("2", "device", 30_000, 52_000),
+        ("5", "device", 32_000, 47_250),
+    ]
+    phases = {one.name: (one.phase, one.round) for one in trace.slices}
+    assert phases["Later"] == phases["Attention"] == ("draft", 4)
+    assert phases["MatMulV3"] == ("", -1)
 
 
 def test_a_profiler_that_pauses_is_told(read) -> None:
