@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from plait.compiler.traces.json_file import MOST_EVENTS
 from plait.compiler.traces.trace_error import TraceError
+from plait.dsl.render.printable import printable
 
 MOST_STEPS = 2_000_000_000
 """Instructions of SQLite's machine that one table may take."""
@@ -75,7 +76,7 @@ class Database:
             raise TraceError(self._broken(error)) from None
 
     def _broken(self, error: Exception) -> str:
-        return f"{self.file}: its database does not read ({error}); export it again"
+        return f"{self.file}: its database does not read ({printable(str(error))}); export it again"
 
 
 def _quoted(name: str) -> str:

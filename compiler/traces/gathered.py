@@ -69,6 +69,7 @@ def _slices(
     zero, slices, lanes = trace.zero, trace.slices, rows.lanes
     hosts = [lane.device == HOST for lane in lanes]
     graphs, phases, asked = rows.graphs, rows.phases, rows.issuers
+    shared = rows.launches_share
     first: dict[tuple[str, int], int] = {}
     new = tuple.__new__
     for place, (start, end, number, lane, name, kind, correlation, issued) in enumerate(rows.rows):
@@ -85,7 +86,8 @@ def _slices(
                 if kind in DEVICE_WORK and number not in asked:
                     issuers.append((issued, rows.rows[launch][3], place))
             if (
-                kind in DEVICE_WORK
+                shared
+                and kind in DEVICE_WORK
                 and number not in graphs
                 and (launch < 0 or "GraphLaunch" in rows.rows[launch][4])
             ):

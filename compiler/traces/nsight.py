@@ -53,7 +53,7 @@ DESCRIBING = "ENUM_", "TARGET_INFO_", "SCHED_", "OSRT_", "PROFILER_", "DIAGNOSTI
 
 def read_nsight(file: str, database: Database) -> Trace:
     """Raises TraceError."""
-    rows = Rows(file, "Nsight Systems")
+    rows = Rows(file, "Nsight Systems", launches_share=True)
     texts = {number: str(text) for number, text in database.rows("StringIds", ("id", "value"))}
     _kernels(rows, database, texts)
     _copies(rows, database)

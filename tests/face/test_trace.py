@@ -116,6 +116,7 @@ def test_names_cannot_steer_the_terminal(show) -> None:
     code, said, _ = show("hostile.json", text)
     assert code == 0 and "\x1b" not in said and "\u202e" not in said and "\x07" not in said
     assert "  gpu 0 stream ?[2J?evil?xxx" in said and max(map(len, said.splitlines())) < 130
+    assert show("hostile.json", text, "--json")[1].isascii()
 
 
 def test_what_is_wrong_is_one_line(show) -> None:

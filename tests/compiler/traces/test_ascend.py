@@ -83,6 +83,14 @@ def test_tasks_of_a_model_without_its_launch_are_counted_apart(read) -> None:
     ]
 
 
+def test_an_operation_of_two_tasks_is_no_replay(read) -> None:
+    """They share a connection, which on Ascend is an operation and not a launch."""
+    rows = [
+        task(n, 2, at, 1, "AI_CORE", connection_id=4) for n, at in (("a", "0.000"), ("b", "1.000"))
+    ]
+    assert read(ascend(rows)).replays == []
+
+
 def test_a_launched_graph_without_tasks_is_low_coverage(read) -> None:
     """As when the profiler shows nothing of a replay but its launch."""
     rows = [

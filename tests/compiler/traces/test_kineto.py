@@ -138,6 +138,14 @@ def test_kernels_that_say_their_node_are_of_the_replay_of_that_turn(read) -> Non
     ]
 
 
+def test_kernels_without_a_launch_are_no_replay(read) -> None:
+    """Correlation 0 is none; any other that several share is a launch from before the trace."""
+    lost = [kernel("k", MAIN, at, 1, 0) for at in (0, 10)]
+    assert read(kineto(lost)).replays == []
+    [replay] = read(kineto([*lost, *(kernel("k", MAIN, at, 1, 5) for at in (20, 30))])).replays
+    assert (replay.launch, replay.slices) == (-1, (2, 3))
+
+
 def test_a_replay_that_lost_most_of_its_kernels_is_told(read) -> None:
     """Less than half of what the same graph has elsewhere, or a launch without anything, is low coverage."""
     events = [launch("cudaGraphLaunch", PYTHON, 100 * n, n) for n in (1, 2, 3)]
