@@ -43,7 +43,7 @@ class Bar(Record):
 
 
 class Lane(Record):
-    """Bars of one stream, by when they began. What overlaps is drawn in rows below each other."""
+    """Bars of one stream, in any order. What overlaps is drawn in rows below each other."""
 
     name: str
     bars: tuple[Bar, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
         print(json.dumps(as_data(found), indent=2, ensure_ascii=False))
     else:
-        print(drawn(found), end="")
+        print(drawn(found, _columns()), end="")
     return FINE
 
 
@@ -89,6 +91,13 @@ def _write(options: argparse.Namespace, found: Simulation) -> None:
         from plait.compiler.emit.perfetto import perfetto
 
         write_whole(options.perfetto, perfetto(picture))
+
+
+def _columns() -> int:
+    """Of the terminal, where the timeline goes to one."""
+    from plait.compiler.timing.drawn import COLUMNS
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else COLUMNS
 
 
 def _skew(text: str) -> int:
