@@ -22,10 +22,16 @@ def foretold(found: Simulation) -> Picture:
     return Picture(
         f"{schedule.name} at {bucket}: {each}",
         (group(found, "simulated"),),
-        (f"Simulated with the costs of {costs}; nothing here was measured.",),
+        tuple(_notes(found)),
         (decisive_table(found),),
         (*named(schedule), ("bucket", bucket), ("costs", costs)),
     )
+
+
+def _notes(found: Simulation) -> Iterator[str]:
+    yield f"Simulated with the costs of {found.profile.name}; nothing here was measured."
+    if unpriced := found.unpriced():
+        yield f"They do not name {', '.join(unpriced)}, which take no time here."
 
 
 def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
