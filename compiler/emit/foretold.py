@@ -86,8 +86,9 @@ def decisive_table(found: Simulation) -> Table:
 def _rounds(found: Simulation) -> Iterator[Round]:
     before = 0
     for number, end in enumerate(found.ends()):
-        yield Round(f"round {number}", before, end)
-        before = end
+        if end > before:
+            yield Round(f"round {number}", before, end)
+            before = end
 
 
 def _waits(lane: timeline.Lane) -> Iterator[Bar]:

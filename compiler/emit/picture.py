@@ -26,7 +26,7 @@ KINDS = {
 
 
 class Bar(Record):
-    """Something that took time on a lane."""
+    """Something that took time on a lane: its end is after its start."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ class Arrow(Record):
 
 
 class Round(Record):
-    """A stretch of the axis with a name: from the end of the round before to its own end."""
+    """A stretch of the axis with a name: from the end of the round before to its own end, after that."""
 
     name: str
     start: int

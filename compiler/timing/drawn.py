@@ -47,7 +47,7 @@ def _head(found: Simulation) -> Iterator[str]:
 
 def _axis(found: Simulation, start: int, columns: int) -> Iterator[str]:
     made = lanes(found)
-    names = [_cut(lane.name, LONGEST_LABEL) for lane in made]
+    names = [_cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
     margin = max(map(cell_len, names), default=0)
     width = max(columns - margin - 1, LEAST)
     length = max(found.end - start, 1)
@@ -77,7 +77,8 @@ def _row(lane: Lane, start: int, length: int, width: int) -> str:
         if bar.end > start:
             first, last = columns(bar)
             fill = "." if bar.kind == "wait" else "#" if bar.on_path else "-"
-            cells[first:last] = _named(bar.name, fill, min(last, width) - first)
+            if last - first > 1 or fill == "#" or cells[first] in " .":
+                cells[first:last] = _named(bar.name, fill, min(last, width) - first)
     return "".join(cells[:width])
 
 

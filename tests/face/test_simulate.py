@@ -56,10 +56,10 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 DRAWN = """\
 layer at bs = 4, simulated with the costs of one die: 47 us
 
-host [###[---[---[-----
-main     [prefix##############[query--------------------------------------                    [attend####
-kv                            [latent##########################################################
-     0                                                                                              47 us
+host [###[---[---[----
+main     [prefix#############[query-----------------------------------...................[attend####
+kv           ................[latent######################################################
+     0 us                10 us               20 us               30 us               40 us
 
 what decides it, of 47 us:
        30 us  63.8 %  phase latent
@@ -108,6 +108,16 @@ def test_what_has_no_cost_is_named(here: Path, capsys) -> None:
     code, out, err = run(capsys, "--costs", "costs.toml", "--json")
     assert (code, err) == (0, "plait simulate: one die has no cost of attend: they take no time\n")
     assert json.loads(out)["schedule"] == "layer"
+
+
+def test_a_page_and_a_drawing_are_written(here: Path, capsys) -> None:
+    """Each beside what is printed; both say that nothing was measured, and of what costs they know."""
+    code, out, _ = run(capsys, "--costs", "costs.toml", "--html", "o.html", "--svg", "o.svg")
+    assert code == 0 and out.startswith("layer at bs = 4")
+    said = "Simulated with the costs of one die; nothing here was measured."
+    for name, begins in (("o.html", "<!doctype html>"), ("o.svg", "<svg xmlns=")):
+        text = Path(name).read_text(encoding="utf-8")
+        assert text.startswith(begins) and said in text and "latent" in text
 
 
 @pytest.mark.parametrize(
