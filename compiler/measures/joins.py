@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from plait.compiler.measures.graph import Source
 from plait.compiler.measures.window import Window
 from plait.dsl.record import Record
 
@@ -12,7 +11,7 @@ class Arrival(Record):
 
     stream: str
     name: str
-    """What it had to end last; empty where it was there all the while."""
+    """What it had to end last; empty for the host."""
     time: int
     """In nanoseconds from the start of the round; less than 0 where that was in an earlier one."""
     waited: int
@@ -39,11 +38,11 @@ def joins(found: Window) -> list[Join]:
         span = found.spans[number]
         if span.what.kind in ("wait", "record"):
             continue
-        arrived = _apart(found, _arrived(found, number))
-        if len(arrived) > 1:
-            last = max(found.spans[one].end for one in arrived)
+        came = _apart(found, arrived(found, number))
+        if len(came) > 1:
+            last = max(found.spans[one].end for one in came)
             arrivals = sorted(
-                (_arrival(found, one, last) for one in arrived), key=lambda one: one.waited
+                (_arrival(found, one, last) for one in came), key=lambda one: one.waited
             )
             begins = span.start - found.start
             stream = _stream(found, number)
@@ -51,36 +50,37 @@ def joins(found: Window) -> list[Join]:
     return made
 
 
-def _arrived(found: Window, number: int) -> list[int]:
+def arrived(found: Window, number: int) -> list[int]:
     """What a span waited for on its own lane and on others, over waits that take time; not its issue."""
     graph = found.graph
-    arrived: list[int] = []
+    came: set[int] = set()
     events = False
-    left: list[Source] = [one for one in graph.sources[number] if one.how != "issue"]
+    left = [one for one in graph.sources[number] if one.how != "issue"]
     while left:
         one = left.pop()
-        waits = found.spans[one.span].what.kind == "wait"
-        if one.how == "stream" and waits:
+        if one.how == "stream" and found.spans[one.span].what.kind == "wait":
             left += [other for other in graph.sources[one.span] if other.how != "issue"]
         else:
             events = events or one.how == "event"
-            arrived.append(one.span)
-    return sorted(set(arrived)) if events else []
+            came.add(one.span)
+    return sorted(came) if events else []
 
 
-def _apart(found: Window, arrived: list[int]) -> list[int]:
+def _apart(found: Window, came: list[int]) -> list[int]:
     """Those that come before no other, whatever each takes."""
     return [
         one
-        for one in arrived
-        if not any(other != one and found.graph.before(one, other) for other in arrived)
+        for one in came
+        if not any(other != one and found.graph.before(one, other) for other in came)
     ]
 
 
 def _arrival(found: Window, number: int, last: int) -> Arrival:
     end = found.spans[number].end
     working = found.worked(number)
-    name = "" if working is None else found.spans[working].what.name
+    name = ""
+    if working is not None and found.spans[working].stream >= 0:
+        name = found.spans[working].what.name
     return Arrival(_stream(found, number), name, end - found.start, last - end)
 
 
