@@ -137,27 +137,20 @@ def _waited(found: Window, last: int) -> int:
 def _needs(found: Window, needs: Needs, mine: Sequence[int], own: set[int]) -> str:
     """What the first of them that needs something of another needs last."""
     for number in mine:
-        before = {one: buffer for one, buffer in needs.before[number].items() if one not in own}
+        before = [one for one in needs.before[number] if one not in own]
         if before:
-            last = max(before, key=lambda one: (needs.end(one), one))
-            return _said(found, number, before[last], last)
+            return needs.said(number, max(before, key=lambda one: (needs.end(one), one)))
     return ""
 
 
 def _needed_by(found: Window, needs: Needs, mine: Sequence[int], own: set[int]) -> str:
-    after = {
-        (found.spans[one].start, one): (number, buffer)
+    after = [
+        (need.overwrites, found.spans[one].start, one, number)
         for number in mine
-        for one, buffer in needs.after.get(number, {}).items()
+        for one, need in needs.after.get(number, {}).items()
         if one not in own
-    }
+    ]
     if not after:
         return ""
-    first = min(after)
-    number, buffer = after[first]
-    return _said(found, first[1], buffer, number)
-
-
-def _said(found: Window, later: int, buffer: int, earlier: int) -> str:
-    names = found.spans[later].what.name, found.spans[earlier].what.name
-    return f"{names[0]} needs {found.schedule.buffers[buffer].name} of {names[1]}"
+    _, _, later, earlier = min(after)
+    return needs.said(later, earlier)

@@ -21,14 +21,21 @@ class Access(Record):
     """None: all of the buffer."""
 
 
+class Need(Record):
+    """Why one phase comes after another: the one overwrites what the other uses, or reads what it wrote."""
+
+    buffer: int
+    overwrites: bool
+
+
 class Needs:
     """Spans of phases; an exchange is known by that of its kernel."""
 
     def __init__(self, found: Window):
         self.found = found
-        self.before: dict[int, dict[int, int]] = {}
-        """Of every phase, those that it needs, each with the buffer that is between them."""
-        self.after: dict[int, dict[int, int]] = defaultdict(dict)
+        self.before: dict[int, dict[int, Need]] = {}
+        """Of every phase, those that it comes after for the sake of data."""
+        self.after: dict[int, dict[int, Need]] = defaultdict(dict)
         self.accesses: dict[tuple[int, int], list[Access]] = defaultdict(list)
         """By buffer and copy, those that a later one may have to come after."""
         for number in found.graph.issued:
@@ -43,21 +50,21 @@ class Needs:
         regions = self.found.bucket.regions[self.found.spans[number].what.number]
         made = []
         for one, region in zip(phase.arguments, regions, strict=True):
-            buffer, shape = (
-                self.found.schedule.buffers[one.buffer],
-                self.found.bucket.shapes[one.buffer],
-            )
-            slot = one.buffer, (round - one.rounds_back) % buffer.copies
+            copies = self.found.schedule.buffers[one.buffer].copies
+            shape = self.found.bucket.shapes[one.buffer]
+            slot = one.buffer, (round - one.rounds_back) % copies
             part = None if not shape or region is None else box(region, shape)
             for other in self.accesses[slot]:
                 if (other.writes or one.kind != "reads") and _meet(other.part, part):
-                    needed[other.span] = one.buffer
+                    overwrites = one.kind == "writes" or not other.writes
+                    if other.span not in needed or not overwrites:
+                        needed[other.span] = Need(one.buffer, overwrites)
             made.append((slot, one, Access(number, one.kind != "reads", part)))
         for slot, one, access in made:
             self.add(slot, one, access)
         needed.pop(number, None)
-        for other, buffer in needed.items():
-            self.after[other][number] = buffer
+        for other, need in needed.items():
+            self.after[other][number] = need
 
     def add(self, slot: tuple[int, int], one: Argument, access: Access) -> None:
         known = self.accesses[slot]
@@ -72,6 +79,14 @@ class Needs:
     def ready(self, span: int) -> int:
         """When all that it needs had ended."""
         return max((self.end(one) for one in self.before.get(span, ())), default=0)
+
+    def said(self, later: int, earlier: int) -> str:
+        """Why one comes after the other, in words."""
+        need = self.before[later][earlier]
+        names = (self.found.spans[one].what.name for one in (later, earlier))
+        buffer = self.found.schedule.buffers[need.buffer].name
+        middle = f"overwrites {buffer}, used by" if need.overwrites else f"needs {buffer} of"
+        return f" {middle} ".join(names)
 
     def end(self, span: int) -> int:
         """Of an exchange, when it was no longer on its way."""

@@ -168,15 +168,12 @@ class Whys:
 
     def data(self, one: Exchange) -> str:
         """What needs it first; or else what it needs."""
-        after = self.needs.after.get(one.span, {})
-        names = [buffer.name for buffer in self.found.schedule.buffers]
-        mine = self.spans[one.span].what.name
-        for number in sorted(after, key=lambda other: (self.spans[other].start, other)):
-            return f"{self.spans[number].what.name} needs {names[after[number]]} of {mine}"
-        before = self.needs.before[one.span]
-        for number in sorted(before, key=lambda other: (-self.spans[other].end, other)):
-            return f"{mine} needs {names[before[number]]} of {self.spans[number].what.name}"
-        return f"nothing else is left to run beside {mine}"
+        mine, after = one.span, self.needs.after.get(one.span, {})
+        if after:
+            return self.needs.said(min(after, key=lambda o: (self.spans[o].start, o)), mine)
+        if before := self.needs.before[mine]:
+            return self.needs.said(mine, max(before, key=lambda o: (self.spans[o].end, o)))
+        return f"nothing else is left to run beside {self.spans[mine].what.name}"
 
 
 def whys(
