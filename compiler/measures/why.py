@@ -8,7 +8,6 @@ began right after; if it ran earlier, what the exchange did. Without such work t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -40,11 +39,11 @@ class Why(Record):
 
 
 class Whys:
-    def __init__(self, found: Window, streams: int | None = None):
+    def __init__(self, found: Window, needs: Needs, streams: int | None = None):
         """`streams`: how many the target has, if that is known."""
         self.found = found
         self.spans = found.spans
-        self.needs = Needs(found)
+        self.needs = needs
         self.streams = streams
 
     def of(self, one: Exchange) -> list[Why]:
@@ -174,12 +173,3 @@ class Whys:
         if before := self.needs.before[mine]:
             return self.needs.said(mine, max(before, key=lambda o: (self.spans[o].end, o)))
         return f"nothing else is left to run beside {self.spans[mine].what.name}"
-
-
-def whys(
-    found: Window, made: Sequence[Exchange], streams: int | None = None
-) -> Iterator[list[Why]]:
-    """Of every exchange, why it is exposed."""
-    judge = Whys(found, streams)
-    for one in made:
-        yield judge.of(one)
