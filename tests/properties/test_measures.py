@@ -13,7 +13,10 @@ import networkx
 from drawing.safe import safe_round
 from plait.compiler.compile import Asked, compile_source
 from plait.compiler.measures.communication import exchanges
+from plait.compiler.measures.intervals import together
+from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.slack import slacks
+from plait.compiler.measures.why import Whys
 from plait.compiler.measures.window import Window, window
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 from plait.compiler.timing.simulate import simulate
@@ -130,3 +133,18 @@ def test_what_runs_beside_an_exchange_is_in_no_order_with_it() -> None:
             assert one.covered == covered
             seen += bool(over)
     assert seen > 10
+
+
+def test_every_moment_that_is_exposed_has_one_reason() -> None:
+    """Reasons tile what nothing hides, in order, and each says so in words."""
+    kinds = set()
+    for random, schedule, times in rounds(60):
+        found = window(_exchanging(schedule, random), profile(times), 0)
+        judge = Whys(found, Needs(found))
+        for one in exchanges(found):
+            whys = judge.of(one)
+            assert together((why.start, why.end) for why in whys) == list(one.exposed)
+            assert sum(why.time for why in whys) == one.time - one.covered
+            assert all(why.text for why in whys)
+            kinds |= {why.kind for why in whys}
+    assert kinds >= {"data", "stream", "launch"}
