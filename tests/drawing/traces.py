@@ -24,6 +24,7 @@ from plait.runtime.schedule import HOST, Schedule
 MARKS = ("host", "stream", "none")
 DROPPED, INSERTED, RENAMED = 0.05, 0.05, 0.10
 MOST_KERNELS = 5
+ROUNDS = 8
 
 
 @dataclass
@@ -119,7 +120,7 @@ def _event(
     }
 
 
-def drawn(random: Random, rounds: int = 8, marks: str | None = None) -> Drawn:
+def drawn(random: Random, rounds: int = ROUNDS, marks: str | None = None) -> Drawn:
     """A safe round of `drawing.safe`, so often, without damage."""
     text = safe_round(random, guarded=0).text()
     return traced(random, compile_source(Source("drawn.spec", text), Asked()), rounds, marks)
