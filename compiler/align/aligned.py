@@ -108,8 +108,6 @@ def align(
     seen = Instances(found_pieces, found, _extents(found, held, spans))
     unseen = [node for node in range(len(said_of.nodes)) if not seen.expected(node)]
     said_of = said_of.bridged(unseen)
-    if tolerance is None:
-        tolerance = _tolerance(found_pieces)
     made = Aligned(
         schedule,
         bucket,
@@ -121,11 +119,11 @@ def align(
         seen,
         [],
         [],
-        tolerance,
+        _tolerance(found_pieces) if tolerance is None else tolerance,
     )
     _whole(made)
     _ends(made)
-    if made.measured:
+    if tolerance is None and made.measured:
         made.tolerance = min(
             made.tolerance,
             max(

@@ -210,7 +210,9 @@ class _Known:
             place = bisect_left(began, (piece.end - SLACK, -1))
             if place < len(began):
                 low = max(low, began[place][1] - back)
-        return max(min(round, high), min(low, high))
+        if low > high:  # an order that was not kept decides nothing
+            return round
+        return max(min(round, high), low)
 
     def reached(self, node: int, before: bool) -> list[tuple[int, int]]:
         """Nodes of the lane that come before a node, or after it, and so many rounds apart at least."""

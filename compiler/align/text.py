@@ -105,7 +105,7 @@ def _joins(found: dict[str, Any]) -> Iterator[str]:
             name = f"  <- {source['node']}{back}"
             last = f"{source['last']} of {join['rounds']}"
             waited = _spread(source["waited"]) if source["waited"]["rounds"] else ""
-            yield f"  {name:<32} {last:>9}   {waited:<24}".rstrip()
+            yield f"  {name:<31} {last:>9}   {waited:<24}".rstrip()
 
 
 def _communication(found: dict[str, Any]) -> Iterator[str]:

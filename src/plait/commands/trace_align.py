@@ -75,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", metavar="FILE", help="exit 1 when worse than this report, written with --json"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--html", metavar="FILE", help="write a page: measured, its path, predicted")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page: measured, its path, predicted"
+    )
     parser.add_argument("--perfetto", metavar="FILE", help="write the same for Perfetto")
     add_cost_arguments(parser)
     add_spec_arguments(parser)
