@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from plait.compiler.align.declared import Declared
 from plait.compiler.align.names import Said
 from plait.compiler.align.pieces import Piece
+from plait.compiler.align.spread import median
 
 LOST = 1 << 40
 """From where replays are numbered, downwards, of which nothing is there."""
@@ -80,13 +81,21 @@ def _walk(
 
     A window or a replay is of one node in one round; -1 is of kernels that are in neither.
     """
-    _through(order, pieces, said, units, rounds, {})
+    _through(order, pieces, said, units, rounds, {}, {})
     counts: dict[tuple[str, int], int] = Counter((pieces[n].token, rounds[n]) for n in order)
     usual: dict[str, Counter[int]] = {}
     for (token, _), times in counts.items():
         usual.setdefault(token, Counter())[times] += 1
     most = {token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()}
-    _through(order, pieces, said, units, rounds, most)
+    ranks: dict[str, list[int]] = {}
+    places: Counter[tuple[int, int]] = Counter()
+    for number in order:
+        token, key = pieces[number].token, (rounds[number], said[number].nodes[0])
+        if units[number] == -1 and most[token] == 1:
+            ranks.setdefault(token, []).append(places[key])
+        places[key] += 1
+    middle = {token: median(seen) for token, seen in ranks.items()}
+    _through(order, pieces, said, units, rounds, most, middle)
 
 
 def _through(
@@ -96,8 +105,10 @@ def _through(
     units: Sequence[int],
     rounds: list[int],
     most: Mapping[str, int],
+    ranks: Mapping[str, int],
 ) -> None:
-    at, round, unit = -1, 0, -1
+    """`most`: how often a kernel comes in a round; `ranks`: as which of its node's, if it comes once."""
+    at, round, unit, rank = -1, 0, -1, -1
     seen: Counter[str] = Counter()
     for number in order:
         nodes, token = said[number].nodes, pieces[number].token
@@ -106,10 +117,15 @@ def _through(
         if place < len(nodes) and nodes[place] == at and another:
             place += 1
         enough = units[number] == -1 and seen[token] >= most.get(token, len(order))
+        if place < len(nodes) and nodes[place] == at and units[number] == -1:
+            enough = enough or ranks.get(token, rank) < rank
+        else:
+            rank = -1
         if place == len(nodes) or enough:
-            round, place = round + 1, 0
+            round, place, rank = round + 1, 0, -1
             seen.clear()
         seen[token] += 1
+        rank = max(rank, ranks.get(token, rank))
         if nodes[place] != at or units[number] != -1:
             unit = units[number]
         at = nodes[place]
