@@ -35,9 +35,9 @@ from plait.runtime.trace import Trace
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "eagle.spec"
 SIZES = (1, 2, 4, 8)
-WINDOW = 24
+WINDOW = 32
 """Rounds of a setting in each turn."""
-STARTING = 4
+STARTING = 6
 """Of those, the first, which do not count."""
 TRACED = 12
 """Rounds that are traced, and then as many that are not."""

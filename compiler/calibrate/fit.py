@@ -57,6 +57,7 @@ def fitted(samples: Samples, name: str) -> Fitted:
         f"measured: {len(samples.phases):,} phases of {len(samples.rounds):,} rounds",
         f"from {', '.join(samples.files)}",
         said,
+        *dict.fromkeys(samples.notes),
         *(
             f"{a} and {b}, at once, take {ratio / 1000:.2f} times as long as alone"
             for (a, b), ratio in sorted(pairs.items())
