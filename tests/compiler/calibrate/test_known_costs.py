@@ -176,6 +176,19 @@ def test_rounds_of_other_settings_are_foretold(trace: Path, compiled) -> None:
         assert abs(got - expected) <= expected // 100
 
 
+def test_rows_that_only_captures_met_are_known(compiled, tmp_path: Path) -> None:
+    """By what the phase took there when it was captured, next to what it took where it ran."""
+    path = written_as_run(compiled(SPEC), [3] * 14, tmp_path / "run.json")
+    data = json.loads(path.read_text())
+    data["plait"]["beside"].append({"bucket": "bs = 1", "phase": "take[1]", "took": 30, "held": 10})
+    path.write_text(json.dumps(data))
+    found = dict(fitted(own_samples(path, from_json), "found").profile.phases)["take"]
+    at_eight = dict(TRUTH.phases)["take"].law.time(8)
+    assert (found.law.time(8), found.law.time(1)) == (at_eight, at_eight // 3)
+    assert found.eager is not None
+    assert (found.eager.time(8), found.eager.time(1)) == (at_eight * 2, at_eight)
+
+
 def test_rounds_that_were_only_timed_are_taken_before_others(compiled, tmp_path: Path) -> None:
     """They say what a round takes when nothing is traced, and no phase of them is in the file."""
     buckets = [0] * 24 + [3] * 24
