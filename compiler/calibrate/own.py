@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any, NamedTuple
 
-from plait.compiler.calibrate.samples import CalibrateError, Ran, Round, Samples
+from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Round, Samples
 from plait.runtime.schedule import HOST, Schedule
 
 LARGEST = 1 << 30
 """Bytes of a trace."""
 LONGEST = 1 << 62
-"""Nanoseconds."""
+"""Nanoseconds from the first moment of a trace."""
 IN_STEP = 10
 """Percent that rounds of the host may differ from those of the streams, to stand for them."""
 BEFORE = 2
@@ -99,7 +99,7 @@ def _file(schedule: Schedule, about: dict[str, Any], events: list[Any]) -> _File
             args = event["args"]
             one = _Slice(
                 start,
-                start + _time(event["dur"]),
+                start + _length(event["dur"]),
                 str(event["cat"]),
                 str(event["name"]),
                 int(args["round"]),
@@ -118,7 +118,7 @@ def _file(schedule: Schedule, about: dict[str, Any], events: list[Any]) -> _File
             (int(one["number"]), buckets[one["bucket"]], at, issued, one["noted"] is True)
         )
     for one in about["beside"]:
-        took, held = _time(one["took"]), _time(one["held"])
+        took, held = _length(one["took"]), _length(one["held"])
         found.beside.append((buckets[one["bucket"]], str(one["phase"]), took, held))
     return found
 
@@ -127,6 +127,13 @@ def _time(microseconds: Any) -> int:
     found = round(float(microseconds) * 1000)
     if abs(found) > LONGEST:
         raise ValueError("a time is longer than any trace")
+    return found
+
+
+def _length(microseconds: Any) -> int:
+    found = _time(microseconds)
+    if not 0 <= found <= MOST:
+        raise ValueError("something takes less than nothing, or more than a quarter of an hour")
     return found
 
 

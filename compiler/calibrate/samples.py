@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from plait.runtime.schedule import Schedule
 
+MOST = 3600 * 10**9 // 4
+"""Nanoseconds that anything may take: a profile holds up to four times as much."""
+
 
 class CalibrateError(Exception):
     """A trace that no costs can be taken from, and why."""

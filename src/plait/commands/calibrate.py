@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     from plait.compiler.calibrate.fit import fitted
     from plait.compiler.calibrate.samples import CalibrateError
     from plait.compiler.timing.costs_written import written
+    from plait.dsl.render.printable import printable
 
     if options.json and not options.output:
         raise Refused("--json: say where the profile goes, with -o FILE")
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     write_whole(options.output, text)
     if not options.json:
-        print(f"{options.output}: {'; '.join(found.comments[''])}\n")
+        print(printable(f"{options.output}: {'; '.join(found.comments[''])}") + "\n")
     show_against(samples, found.profile, options.json)
     return FINE
 
