@@ -81,10 +81,11 @@ def _by_name(
 def _lanes(declared: Declared, pieces: Sequence[Piece], said: Sequence[Said]) -> dict[int, int]:
     """By where the work of each stream was named most often; a replay's counts where most of it is."""
     votes: dict[int, Counter[int]] = {}
-    for number, one in enumerate(said):
-        streams = {declared.nodes[node].stream for node in one.nodes}
+    counted = Counter((one.nodes, pieces[number].lane) for number, one in enumerate(said))
+    for (nodes, lane), times in counted.items():
+        streams = {declared.nodes[node].stream for node in nodes}
         if len(streams) == 1:
-            votes.setdefault(streams.pop(), Counter())[pieces[number].lane] += 1
+            votes.setdefault(streams.pop(), Counter())[lane] += times
     return {
         stream: min(counted, key=lambda lane: (-counted[lane], lane))
         for stream, counted in sorted(votes.items())
@@ -122,7 +123,8 @@ def _learn(
     for (node, _), tokens in seen.items():
         times[node] = max(times[node], len(tokens))
     for (node, lane), tokens in seen.items():
-        if RARE * len(tokens) > times[node]:  # else a stranger that was launched beside it
+        often = RARE * len(tokens) > times[node] and (len(tokens) > 2 or times[node] < 3)
+        if often:  # else strangers that were launched beside it
             found.templates[node, lane] = consensus(tokens)
     for (lane, nodes), rounds in shared.items():
         for node, tokens in zip(nodes, _split(rounds, len(nodes)), strict=False):

@@ -9,6 +9,7 @@ from plait.compiler.align.names import NOTHING, Names, Said, token
 from plait.compiler.traces.model import Slice, Trace
 
 WORK = ("compute", "communication", "copy")
+NO_WORK = frozenset(("launch", "wait", "record"))
 HOST = "host"
 
 
@@ -35,15 +36,21 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
     found = []
     own = [lane.device == device for lane in trace.lanes]
     bare = {window.mark for window in trace.windows if window.how == "device" and not window.slices}
+    known: dict[tuple[str, str, int], Said] = {}
     for number, one in enumerate(trace.slices):
+        if one.kind in NO_WORK:
+            continue
         if own[one.lane] and number in bare:
             said = _marked(names, one)
         else:
             said = _said(trace, names, one, number, own[one.lane], bool(device))
         if said is None:
             continue
-        if one.round >= 0:
-            said = said._replace(round=one.round)
+        if one.round >= 0 and said.round != one.round:
+            key = one.phase, one.name, one.round
+            if key not in known:
+                known[key] = said._replace(round=one.round)
+            said = known[key]
         name = tokens.get(one.name)
         if name is None:
             name = tokens[one.name] = token(one.name)
@@ -71,7 +78,8 @@ def _said(
         elif kind not in WORK:
             return None
         if one.phase:
-            return names.of(one.phase)._replace(strength="A")
+            said = names.of(one.phase)
+            return said if said.strength == "A" else NOTHING
         said = names.of(one.name)
         return NOTHING if kind == "copy" and said.strength != "A" else said
     if kind != "range" and not (one.phase and kind in (HOST, *WORK)):
