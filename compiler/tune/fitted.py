@@ -12,7 +12,7 @@ from plait.compiler.order import Order
 from plait.compiler.rules import meanings as codes
 from plait.compiler.rules import narrower_edge, never_comes_back, race, unneeded_edge
 from plait.dsl.allow import Allows
-from plait.dsl.diagnostic import Diagnostic, Fix, SpecError
+from plait.dsl.diagnostic import Diagnostic, SpecError
 from plait.dsl.edits import edited
 from plait.dsl.format import formatted
 from plait.dsl.parser import parse
@@ -48,6 +48,8 @@ class Fitted:
     """What was done to edges that are not needed any more."""
     noted: frozenset[str] = frozenset()
     """Edges that no data needs, or that could be narrower, and that were so before."""
+    spare: tuple[tuple[str, str], ...] = ()
+    """For each of them, what leaving it out or narrowing it is called, and the text without it."""
 
 
 def fitted(
@@ -74,7 +76,8 @@ def fitted(
         shorter, made = edited(source, [one.fix for one in fresh if one.fix])
         if not made:
             said = frozenset(map(_said, noted))
-            return Fitted(source, tuple(proven), tuple(added), tuple(dropped), said)
+            spare = tuple((_dropped(d), edited(source, [d.fix])[0].text) for d in noted if d.fix)
+            return Fitted(source, tuple(proven), tuple(added), tuple(dropped), said, spare)
         dropped += [_dropped(one) for one in fresh if one.fix in made]
         source = shorter
     raise Refused(race.RULE.code)
@@ -139,7 +142,3 @@ def _dropped(finding: Diagnostic) -> str:
     narrower = fact.get("narrower edge")
     return f"`{narrower}` for `{fact['edge']}`" if narrower else f"without `{fact['edge']}`"
 
-
-def dispensable(fit: Fitted) -> list[tuple[str, Fix]]:
-    """Of every edge that was noted, what leaving it out or narrowing it is called, and how that is done."""
-    return [(_dropped(one), one.fix) for one in _noted(fit.source, fit.proven) if one.fix]

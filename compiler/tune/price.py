@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
+from plait.compiler.measures.measures import measures
 from plait.compiler.timing.costs import Profile
-from plait.compiler.timing.steady import steady
 from plait.dsl.record import Record
-from plait.runtime.schedule import HOST, Schedule
+from plait.runtime.schedule import Schedule
 
 Objective = Literal["time", "memory", "token"]
 
@@ -20,17 +20,18 @@ class Load(Record):
     seen: tuple[tuple[tuple[tuple[str, Any], ...], int], ...]
 
     def buckets(self, schedule: Schedule) -> dict[int, int]:
-        """Of every bucket by number, how often it serves. Raises ValueError for what none holds."""
+        """Of every bucket that serves it, by number, how often. Raises ValueError for what none holds."""
         found: dict[int, int] = {}
         for live, times in self.seen:
             number = schedule.buckets.index(schedule.bucket_for(**dict(live)))
             found[number] = found.get(number, 0) + times
         return found
 
-    def mean(self, buckets: dict[int, int], of: Callable[[int], Fraction | int]) -> Fraction:
-        """Of a figure of every bucket, over all rounds seen."""
-        whole = sum(times * of(number) for number, times in sorted(buckets.items()))
-        return Fraction(whole) / sum(buckets.values())
+
+def mean(buckets: dict[int, int], of: Callable[[int], Fraction | int]) -> Fraction:
+    """Of a figure of every bucket, over all rounds seen."""
+    whole = sum((times * of(number) for number, times in sorted(buckets.items())), Fraction(0))
+    return whole / sum(buckets.values())
 
 
 class Price(Record):
@@ -39,29 +40,35 @@ class Price(Record):
     memory: int
     """Bytes of the device."""
     streams: int
-    tokens: Fraction | None = None
-    """Committed in a round, where that is known."""
+    tokens: Fraction = Fraction(1)
+    """Committed in a round; 1 where nobody said."""
 
     @property
     def token(self) -> Fraction:
-        """Nanoseconds for a token."""
-        assert self.tokens is not None
+        """Nanoseconds for each token: a ratio of sums."""
         return self.time / self.tokens
 
     @property
     def figures(self) -> tuple[Fraction, int, int]:
-        """What the Pareto front is of."""
-        return (self.time if self.tokens is None else self.token), self.memory, self.streams
+        """What one is compared by: a round that commits more may take longer."""
+        return self.token, self.memory, self.streams
+
+    def beats(self, other: Price) -> bool:
+        """Whether it is nowhere worse, and somewhere better."""
+        pairs = list(zip(self.figures, other.figures, strict=True))
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    def rank(self, objective: Objective, start: Price) -> tuple:
+        """The best is the least. Memory is saved at no cost of time."""
+        if objective == "memory":
+            return self.token > start.token, self.memory, self.token, self.streams
+        return False, *self.figures
 
 
-def priced(schedule: Schedule, profile: Profile, load: Load, tokens: Fraction | None) -> Price:
+def priced(schedule: Schedule, profile: Profile, load: Load, tokens: Fraction) -> Price:
     """Raises ValueError for a size that no bucket holds, Stuck for a round that waits in a circle."""
     buckets = load.buckets(schedule)
-    time = load.mean(buckets, lambda number: steady(schedule, profile, number).mean)
-    return Price(time, schedule.arena, _streams(schedule), tokens)
-
-
-def _streams(schedule: Schedule) -> int:
-    steps = [one for program in schedule.programs for one in program]
-    steps += [one for capture in schedule.captures for one in capture.program]
-    return len({one.on for one in steps} - {HOST})
+    found = {number: measures(schedule, profile, number) for number in buckets}
+    time = mean(buckets, lambda number: found[number].round)
+    some = next(iter(found.values()))
+    return Price(time, some.memory, max(one.streams for one in found.values()), tokens)
