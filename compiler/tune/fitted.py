@@ -12,12 +12,12 @@ from plait.compiler.order import Order
 from plait.compiler.rules import meanings as codes
 from plait.compiler.rules import narrower_edge, never_comes_back, race, unneeded_edge
 from plait.dsl.allow import Allows
-from plait.dsl.diagnostic import Diagnostic, SpecError
+from plait.dsl.diagnostic import Diagnostic, Fix, SpecError
 from plait.dsl.edits import edited
 from plait.dsl.format import formatted
 from plait.dsl.parser import parse
 from plait.dsl.settings import choose_pipeline, variants_of
-from plait.dsl.span import Source
+from plait.dsl.span import Source, Span
 
 MENDED = (*race.CODES, never_comes_back.RULE.code)
 """Findings that an edge mends."""
@@ -73,7 +73,7 @@ def fitted(
             continue
         noted = _noted(source, proven)
         fresh = [one for one in noted if known is not None and _said(one) not in known]
-        shorter, made = edited(source, [one.fix for one in fresh if one.fix])
+        shorter, made = edited(source, [one.fix for one in fresh if one.fix and one.fix.edits])
         if not made:
             said = frozenset(map(_said, noted))
             spare = tuple((_dropped(d), edited(source, [d.fix])[0].text) for d in noted if d.fix)
@@ -127,10 +127,34 @@ def _noted(source: Source, proven: Sequence[Proven]) -> list[Diagnostic]:
     """Edges that are not needed, or not so wide, and that no comment keeps."""
     orders: list[Order] = [order for one in proven for order in one.orders]
     target = proven[0].target
-    unneeded = unneeded_edge.check(orders, target)
+    unneeded = [*unneeded_edge.check(orders, target), *_idle(source, orders)]
     spans = {one.span for one in unneeded}
     narrower = [one for one in narrower_edge.check(orders, target) if one.span not in spans]
     return Allows(proven[0].sources, codes).left([*unneeded, *narrower])
+
+
+def _idle(source: Source, orders: Sequence[Order]) -> list[Diagnostic]:
+    """Edges from a stream to itself, which it keeps anyway, on every route."""
+    between: dict[Span, bool] = {}
+    texts: dict[Span, str] = {}
+    for round in (order.round for order in orders):
+        for edge in round.edges:
+            if edge.span.source is source and edge.word in ("fork", "join"):
+                apart = edge.target != round.origin(edge.source)
+                between[edge.span] = apart or between.get(edge.span, False)
+                texts[edge.span] = round.edge_text(edge)
+    return [
+        Diagnostic(
+            unneeded_edge.RULE.code,
+            f"`{text}` says what its stream does anyway",
+            span,
+            "note",
+            facts=(("edge", text),),
+            fix=Fix(f"remove `{text}`", unneeded_edge.removal(span)),
+        )
+        for span, text in texts.items()
+        if not between[span]
+    ]
 
 
 def _said(finding: Diagnostic) -> str:

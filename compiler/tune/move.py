@@ -42,6 +42,8 @@ class Space:
     histogram: tuple[tuple[int, int], ...] = ()
     """Sizes of a dim, each with how often it was seen: the buckets may change."""
     dim: str | None = None
+    kinds: tuple[str, ...] | None = None
+    """Sorts of moves, by name; None: all."""
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,15 @@ from random import Random
 from typing import Literal
 
 from plait.compiler.timing.costs import Profile
-from plait.compiler.tune import buckets, captures, issue, settings, streams
 from plait.compiler.tune.bounds import Bound
 from plait.compiler.tune.candidate import Candidate
 from plait.compiler.tune.maker import Counts, Maker, Tokens
+from plait.compiler.tune.kinds import offered
 from plait.compiler.tune.move import Move, Space, View
 from plait.compiler.tune.price import Load, Objective, Price
 from plait.dsl import syntax
 from plait.dsl.span import Source
 
-KINDS = (settings, streams, captures, issue, buckets)
 ELSEWHERE = 5
 """Every so many texts one is made from another by lot, so that no hollow holds the search."""
 MOST_STEPS = 12
@@ -142,8 +141,8 @@ class _Search:
 
     def moves(self, one: Candidate) -> Iterator[Move]:
         """Of every kind in turn, and of each in an order by lot."""
-        view, lots = View(one.source, self.maker.space), Random(f"{self.seed} {one.source.text}")
-        kinds = [list(one.spare), *(list(kind.moves(view)) for kind in KINDS)]
+        lots = Random(f"{self.seed} {one.source.text}")
+        kinds = list(offered(one, self.maker.space))
         for kind in kinds:
             lots.shuffle(kind)
         for turn in zip_longest(*kinds):
