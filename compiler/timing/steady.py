@@ -11,8 +11,10 @@ from plait.compiler.timing.simulate import Simulation, simulate
 from plait.dsl.record import Record
 from plait.runtime.schedule import Schedule
 
-FIRST_ROUNDS = 6
-MOST_ROUNDS = 96
+FIRST_ROUNDS = 8
+MOST_ROUNDS = 128
+FOLLOWED = 4
+"""Of all rounds, one in so many is only there to follow the others: no round that repeats is the last."""
 LONGEST_PERIOD = 4
 """Rounds after which times repeat: buffers with copies may let every second round start earlier."""
 
@@ -20,7 +22,7 @@ LONGEST_PERIOD = 4
 class Steady(Record):
     simulation: Simulation
     round: int
-    """Number of the round that stands for all: the last."""
+    """Number of the round that stands for all: the last that others follow."""
     period: int | None
     """After how many rounds times repeat; None: not within `MOST_ROUNDS`."""
 
@@ -62,9 +64,10 @@ def steady(
     rounds = FIRST_ROUNDS
     while True:
         found = simulate(schedule, profile, [bucket] * rounds, skews)
-        period = _period(found.round_times()[1:])
+        judged = rounds - rounds // FOLLOWED
+        period = _period(found.round_times()[1:judged])
         if period is not None or rounds >= MOST_ROUNDS:
-            return Steady(found, rounds - 1, period)
+            return Steady(found, judged - 1, period)
         rounds *= 2
 
 
