@@ -76,7 +76,7 @@ def fitted(
         shorter, made = edited(source, [one.fix for one in fresh if one.fix and one.fix.edits])
         if not made:
             said = frozenset(map(_said, noted))
-            spare = tuple((_dropped(d), edited(source, [d.fix])[0].text) for d in noted if d.fix)
+            spare = tuple((_spared(d), edited(source, [d.fix])[0].text) for d in noted if d.fix)
             return Fitted(source, tuple(proven), tuple(added), tuple(dropped), said, spare)
         dropped += [_dropped(one) for one in fresh if one.fix in made]
         source = shorter
@@ -166,3 +166,10 @@ def _dropped(finding: Diagnostic) -> str:
     narrower = fact.get("narrower edge")
     return f"`{narrower}` for `{fact['edge']}`" if narrower else f"without `{fact['edge']}`"
 
+
+def _spared(finding: Diagnostic) -> str:
+    fact = dict(finding.facts)
+    narrower = fact.get("narrower edge")
+    if narrower:
+        return f"`{narrower}` in place of `{fact['edge']}`, as no data needs more"
+    return f"`{fact['edge']}` left out, as no data needs it"

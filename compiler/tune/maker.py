@@ -146,7 +146,7 @@ class Maker:
         self, fit: Fitted, steps: tuple[Step, ...], bound: Bound, least: Fraction, price: Price
     ) -> Candidate:
         found = tuple(map(_meanings, fit.proven))
-        spare = tuple(Move(f"{said[:1].upper()}{said[1:]}", text) for said, text in fit.spare)
+        spare = tuple(Move(said, text) for said, text in fit.spare)
         made = Candidate(fit.source, steps, bound, least, found, fit.noted, spare, price)
         self.counts.priced += 1
         self.priced.append(made)

@@ -30,7 +30,8 @@ ELSEWHERE = 5
 MOST_STEPS = 12
 """Of the best, up to which each is left out for a trial."""
 Ended = Literal["all", "bound", "budget", "stopped"]
-Watch = Callable[[Counts, Price], None]
+Watch = Callable[[Counts, Price], bool]
+"""Told how far it has come, and the best so far; whether to go on."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def tuned(
     tokens: Tokens = lambda schedule: Fraction(1),
     budget: int,
     seed: int = 0,
-    watch: Watch = lambda counts, best: None,
+    watch: Watch = lambda counts, best: True,
 ) -> Tuned:
     """The best of so many texts, or of all. Raises SpecError for one that has errors, ValueError for a
     size that no bucket holds, Stuck, TargetError. Ctrl-C ends it with the best so far."""
@@ -116,7 +117,8 @@ class _Search:
             move = next(one.moves, None)
             if move is not None:
                 self.take(one.candidate, move, number)
-                watch(self.maker.counts, _price(self.best))
+                if not watch(self.maker.counts, _price(self.best)):
+                    return "stopped"
             elif not elsewhere:
                 heappop(self.heap)
         return "all"

@@ -13,13 +13,15 @@ from plait.compiler.tune.maker import Maker
 from plait.compiler.tune.kinds import offered
 from plait.compiler.tune.move import Space
 from plait.compiler.tune.price import Load
+from plait.compiler.tune.search import tuned
+from plait.dsl.record import Record
 from plait.dsl.span import Source
 
 LOAD = Load((((), 1),))
 SORTS = (("streams",), ("captures",), ("issue",), ("streams", "issue"), ("captures", "issue"))
 """Of moves: all at once lead to more texts than can be tried."""
-MOST = 150
-"""Texts of a round that are all tried; one that has more is left out."""
+FEWEST, MOST = 8, 100
+"""Texts of a round that are all tried; one that has fewer or more is left out."""
 
 
 def drawn(random: Random) -> tuple[Source, Space, Profile]:
@@ -81,4 +83,33 @@ def everything(source: Source, space: Space, profile: Profile) -> list[Candidate
                 waiting.append(made)
             if maker.counts.seen > MOST:
                 return None
-    return maker.priced
+    return maker.priced if len(maker.priced) >= FEWEST else None
+
+
+class Compared(Record):
+    """A search that looked at half of what there is, beside all of it."""
+
+    texts: int
+    start: Fraction
+    least: Fraction
+    found: Fraction
+    bound: Fraction
+
+    @property
+    def gap(self) -> Fraction:
+        return self.found / self.least - 1
+
+
+def compared(random: Random) -> Compared:
+    """Of a round with so many texts that half of them are worth a search."""
+    while True:
+        source, space, profile = drawn(random)
+        every = everything(source, space, profile)
+        if every is not None:
+            break
+    found = tuned(source, space, profile, LOAD, budget=len(every) // 2, seed=random.randrange(99))
+    prices = [one.price.time for one in every if one.price]
+    assert found.start.price and found.best.price
+    return Compared(
+        len(every), found.start.price.time, min(prices), found.best.price.time, found.bound.time
+    )
