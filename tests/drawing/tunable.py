@@ -20,12 +20,12 @@ from plait.dsl.span import Source
 LOAD = Load((((), 1),))
 SORTS = (("streams",), ("captures",), ("issue",), ("streams", "issue"), ("captures", "issue"))
 """Of moves: all at once lead to more texts than can be tried."""
-FEWEST, MOST = 8, 100
+FEWEST, MOST = 8, 60
 """Texts of a round that are all tried; one that has fewer or more is left out."""
 
 
 def drawn(random: Random) -> tuple[Source, Space, Profile]:
-    """A sound round of two or three phases on two streams, or with a graph, and what it costs."""
+    """A sound round of two or three phases on two streams, and what it costs."""
     while True:
         source = Source("random.spec", _text(random))
         kinds = (*random.choice(SORTS), "edges")
@@ -40,7 +40,7 @@ def _text(random: Random) -> str:
     buffers = [f"x{number}" for number in range(random.randint(2, 4))]
     lines = ["stream a", "stream b", *(f"buffer {name} : i64[4] carried" for name in buffers)]
     phases = []
-    for number in range(random.choice([2, 3, 3, 4])):
+    for number in range(random.choice([2, 3, 3])):
         written, *read = random.sample(buffers, random.choice([1, 2]))
         reads = "".join(f" reads {name}" for name in read)
         kind, stream = random.choice(["updates", "writes"]), random.choice("aab")
@@ -58,7 +58,7 @@ def _profile(random: Random) -> Profile:
                 host=random.randint(0, 10),
             ),
         )
-        for number in range(4)
+        for number in range(3)
     )
     host = HostCosts(
         run=random.randint(0, 9),
@@ -87,7 +87,7 @@ def everything(source: Source, space: Space, profile: Profile) -> list[Candidate
 
 
 class Compared(Record):
-    """A search that looked at half of what there is, beside all of it."""
+    """A search that began at the worst there is and looked at half of it, beside all of it."""
 
     texts: int
     start: Fraction
@@ -107,9 +107,8 @@ def compared(random: Random) -> Compared:
         every = everything(source, space, profile)
         if every is not None:
             break
-    found = tuned(source, space, profile, LOAD, budget=len(every) // 2, seed=random.randrange(99))
     prices = [one.price.time for one in every if one.price]
-    assert found.start.price and found.best.price
-    return Compared(
-        len(every), found.start.price.time, min(prices), found.best.price.time, found.bound.time
-    )
+    worst = every[prices.index(max(prices))].source
+    found = tuned(worst, space, profile, LOAD, budget=len(every) // 2, seed=random.randrange(99))
+    assert found.best.price
+    return Compared(len(every), max(prices), min(prices), found.best.price.time, found.bound.time)

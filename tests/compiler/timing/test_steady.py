@@ -89,6 +89,34 @@ def test_a_round_that_repeats_is_followed_by_another() -> None:
     assert simulate(compiled(BESIDE), costs, [0] * 8).round_times() == [35, *[25] * 6, 15]
 
 
+APART = """\
+spec 1
+pipeline p {
+  stream a
+  stream b
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  phase short on a { updates x }
+  phase long on b { updates y }
+}
+"""
+
+
+def test_a_stream_that_runs_ahead_is_not_said_to_be_done() -> None:
+    """The short one, which waits for nothing but its issue, takes a part of the long one's time in every round."""
+    host = HostCosts(run=10)
+    all_of_it = ((0, 1000),)
+    costs = Profile(
+        "by hand",
+        "cpu",
+        ("cores",),
+        host,
+        StreamCosts(),
+        (("short", Cost(Law(5), all_of_it)), ("long", Cost(Law(25), all_of_it))),
+    )
+    assert steady(compiled(APART), costs, 0).mean >= 30
+
+
 EXCHANGE = """\
 spec 1
 pipeline p {
