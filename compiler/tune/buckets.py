@@ -1,4 +1,4 @@
-"""Other buckets of a dim: the lists that pad fewest rows over the sizes that were seen, one of each length."""
+"""Other buckets of a dim: the lists that pad fewest rows over the sizes seen, one of each length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a round are graphs: each kept, dropped, or widened over what stands next to it, or a new one."""
+"""Which parts of a round are graphs: each dropped, or widened over what stands next to it, or a new one."""
 
 from __future__ import annotations
 
@@ -124,9 +124,7 @@ def _renamed(view: View, graph: syntax.Capture, name: str) -> list[Edit]:
         Edit(one.point.path[0].name.span, name)
         for body, _ in view.bodies
         for one in body
-        if isinstance(one, EDGES)
-        and not one.point.rounds_back
-        and one.point.path == (graph.label,)
+        if isinstance(one, EDGES) and not one.point.rounds_back and one.point.path == (graph.label,)
     ]
 
 

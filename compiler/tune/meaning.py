@@ -42,7 +42,7 @@ def meaning(round: Round) -> Meaning:
             touched.setdefault(access.buffer, []).append((phase.name, access))
         of = phase.collective
         collective = of and (of.kind, round.groups[of.group].name)
-        phases.append((phase.name, phase.rows, phase.attributes, collective, tuple(accesses)))
+        phases.append((phase.name, phase.rows, phase.attributes, collective, frozenset(accesses)))
     on_host = tuple(phase.name for phase in round.phases if phase.stream == HOST)
     return Meaning(frozenset(phases), frozenset(_pairs(round, touched)), on_host)
 

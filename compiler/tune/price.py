@@ -31,7 +31,7 @@ class Load(Record):
 def mean(buckets: dict[int, int], of: Callable[[int], Fraction | int]) -> Fraction:
     """Of a figure of every bucket, over all rounds seen."""
     whole = sum((times * of(number) for number, times in sorted(buckets.items())), Fraction(0))
-    return whole / sum(buckets.values())
+    return whole / Fraction(sum(buckets.values()))
 
 
 class Price(Record):

@@ -18,8 +18,8 @@ from typing import Literal
 from plait.compiler.timing.costs import Profile
 from plait.compiler.tune.bounds import Bound
 from plait.compiler.tune.candidate import Candidate
-from plait.compiler.tune.maker import Counts, Maker, Tokens
 from plait.compiler.tune.kinds import offered
+from plait.compiler.tune.maker import Counts, Maker, Tokens
 from plait.compiler.tune.move import Move, Space, View
 from plait.compiler.tune.price import Load, Objective, Price
 from plait.dsl import syntax
@@ -152,7 +152,11 @@ class _Search:
 
     def is_least(self) -> bool:
         """Whether no schedule can be faster, to the nanosecond that times are rounded to."""
-        fixed = self.objective == "time" and not self.maker.space.vary and not self.maker.space.histogram
+        fixed = (
+            self.objective == "time"
+            and not self.maker.space.vary
+            and not self.maker.space.histogram
+        )
         return fixed and _price(self.best).time <= round(self.best.bound.time)
 
     # Steps

@@ -37,7 +37,9 @@ def moves(view: View) -> Iterator[Move]:
             what = f"`{one.name.text}` set to {value}"
             if variable:
                 what += f", as the environment's {variable} may"
-            yield Move(what, view.text(_set(view, one, place, value)), one.name.text in view.space.vary)
+            yield Move(
+                what, view.text(_set(view, one, place, value)), one.name.text in view.space.vary
+            )
 
 
 def _values(view: View, one: syntax.Param | syntax.Flag, now: str) -> list[str]:

@@ -9,8 +9,8 @@ from plait.compiler.compile import Asked
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 from plait.compiler.tune.candidate import Candidate
 from plait.compiler.tune.fitted import Refused, fitted
-from plait.compiler.tune.maker import Maker
 from plait.compiler.tune.kinds import offered
+from plait.compiler.tune.maker import Maker
 from plait.compiler.tune.move import Space
 from plait.compiler.tune.price import Load
 from plait.compiler.tune.search import tuned

@@ -58,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
     group = parser.add_argument_group("what is searched")
     group.add_argument(
-        "--moves", metavar="KIND[,KIND...]", help="settings, streams, captures, issue, buckets, edges"
+        "--moves",
+        metavar="KIND[,KIND...]",
+        help="settings, streams, captures, issue, buckets, edges",
     )
     group.add_argument(
         "--vary",
@@ -70,7 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--streams", type=int, metavar="N", help="streams at most; default one more than there are"
     )
-    group.add_argument("--histogram", metavar="FILE", help="sizes seen, as `plait buckets` reads them")
+    group.add_argument(
+        "--histogram", metavar="FILE", help="sizes seen, as `plait buckets` reads them"
+    )
     group.add_argument("--dim", metavar="NAME", help="whose sizes, in a spec of several dims")
     group.add_argument(
         "--accept-most",
@@ -167,9 +171,7 @@ def _tuned(
     return found, schedule.name, where, profile.name
 
 
-def _space(
-    options: argparse.Namespace, source: Source, asked: Asked, schedule: Schedule
-) -> Space:
+def _space(options: argparse.Namespace, source: Source, asked: Asked, schedule: Schedule) -> Space:
     """Raises Refused, SpecError."""
     from plait.compiler.tune.kinds import KINDS
     from plait.compiler.tune.move import Space
@@ -190,7 +192,9 @@ def _space(
         if not equals:
             raise Refused(f"--vary {given}: write it as NAME=VALUE")
         if name not in known:
-            raise Refused(f"--vary {name}: there is no such param or flag; {did_you_mean(name, known)}")
+            raise Refused(
+                f"--vary {name}: there is no such param or flag; {did_you_mean(name, known)}"
+            )
         parse_expression(Text("--vary", f"{name}={value}"), len(name) + 1)
         vary[name] = (*vary.get(name, ()), value)
     counts: dict[int, int] = {}
@@ -252,7 +256,9 @@ def _watch(options: argparse.Namespace) -> Any:
     began = time.monotonic()
 
     def watch(counts: Counts, best: Price) -> bool:
-        progress(f"{counts.seen} of {options.budget} texts, the best takes {shown(round(best.time))}")
+        progress(
+            f"{counts.seen} of {options.budget} texts, the best takes {shown(round(best.time))}"
+        )
         return options.seconds is None or time.monotonic() - began < options.seconds
 
     return watch

@@ -103,7 +103,7 @@ pipeline p {
 
 
 def test_a_stream_that_runs_ahead_is_not_said_to_be_done() -> None:
-    """The short one, which waits for nothing but its issue, takes a part of the long one's time in every round."""
+    """The short one, which waits only for its issue, takes a part of the long one's time in every round."""
     host = HostCosts(run=10)
     all_of_it = ((0, 1000),)
     costs = Profile(
