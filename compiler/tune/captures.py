@@ -35,8 +35,8 @@ def _dropped(view: View, one: syntax.Capture) -> Move:
     text = view.source.text
     brace = _brace(one)
     edits = [
-        Edit(Span(view.source, one.span.start, brace.end), ""),
-        Edit(Span(view.source, one.span.end - 1, one.span.end), ""),
+        _cut(Span(view.source, one.span.start, brace.end)),
+        _cut(Span(view.source, one.span.end - 1, one.span.end)),
     ]
     edits += _renamed(view, one, one.stream.text)
     assert text[one.span.end - 1] == "}"
@@ -58,10 +58,10 @@ def _merged(view: View, one: syntax.Capture, below: syntax.Statement) -> Move:
     name, end = printed(one.label), Span(view.source, one.span.end - 1, one.span.end)
     if isinstance(below, syntax.Capture):
         head = Span(view.source, below.span.start, _brace(below).end)
-        edits = [Edit(end, ""), Edit(head, ""), *_renamed(view, below, name)]
+        edits = [_cut(end), _cut(head), *_renamed(view, below, name)]
         return Move(f"`{name}` and `{printed(below.label)}` are one graph", view.text(*edits))
     at = _behind(below.span)
-    edits = [Edit(end, ""), Edit(Span(view.source, at, at), "\n}")]
+    edits = [_cut(end), Edit(Span(view.source, at, at), "\n}")]
     assert isinstance(below, syntax.Phase)
     return Move(f"`{printed(below.label)}` is part of the graph `{name}`", view.text(*edits))
 
@@ -71,7 +71,7 @@ def _taken_in(view: View, one: syntax.Statement, graph: syntax.Capture) -> Move:
     assert isinstance(one, syntax.Phase)
     head = Span(view.source, graph.span.start, _brace(graph).end)
     before = lines_of(one.span).start
-    edits = [Edit(head, ""), Edit(Span(view.source, before, before), f"{head.text}\n")]
+    edits = [_cut(head), Edit(Span(view.source, before, before), f"{head.text}\n")]
     what = f"`{printed(one.label)}` is part of the graph `{printed(graph.label)}`"
     return Move(what, view.text(*edits))
 
@@ -126,6 +126,14 @@ def _renamed(view: View, graph: syntax.Capture, name: str) -> list[Edit]:
         for one in body
         if isinstance(one, EDGES) and not one.point.rounds_back and one.point.path == (graph.label,)
     ]
+
+
+def _cut(span: Span) -> Edit:
+    """A brace and what stands before it taken out, with its line where that holds nothing else."""
+    text = span.source.text
+    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end) + 1
+    alone = end and not text[start : span.start].strip() and not text[span.end : end].strip()
+    return Edit(Span(span.source, start, end) if alone else span, "")
 
 
 def _brace(graph: syntax.Capture) -> Span:

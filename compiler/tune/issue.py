@@ -1,4 +1,4 @@
-"""Two statements that stand next to each other, the other way round: phases, graphs, launches, awaits, edges."""
+"""Two statements next to each other, the other way round: phases, graphs, launches, awaits, edges."""
 
 from __future__ import annotations
 
