@@ -31,11 +31,19 @@ class Law(Record):
         return max(y0 + (y1 - y0) * (rows - x0) // (x1 - x0), 0)
 
 
+class Link(Record):
+    """The part of an exchange that is on its way, when its kernel is done: it holds its stream still."""
+
+    law: Law
+    uses: Uses = ()
+
+
 class Cost(Record):
     """What a phase takes when it runs."""
 
     law: Law
     uses: Uses = ()
+    link: Link | None = None
     host: int = 0
     """Nanoseconds of the host to issue it where no graph holds it, beyond what any phase takes; of a
     phase of the host, those that its body takes."""
@@ -51,6 +59,8 @@ class HostCosts(Record):
     wait: int = 0
     block: int = 0
     """To go on when it was held up."""
+    phase: int = 0
+    """For the body of a phase of the host that nothing else says the cost of."""
     vote: int = 0
     round: int = 0
     """To begin a round."""
@@ -78,13 +88,23 @@ class Profile(Record):
     stream: StreamCosts
     phases: tuple[tuple[str, Cost], ...]
     """By full name or base; `*` is for all others."""
+    collectives: tuple[tuple[str, Cost], ...] = ()
+    """By kind, for those that are in no other place."""
 
-    def of(self, name: str, base: str, said: int | None) -> Cost:
-        """Of a phase: by its full name, by its base, as its spec says, or as any."""
-        known = dict(self.phases)
+    def of(self, name: str, base: str, said: int | None, kind: str = "") -> Cost:
+        """Of a phase: by its full name, by its base, as its spec says, by its kind, or as any."""
+        return self.known(name, base, said, kind) or Cost(Law())
+
+    def known(self, name: str, base: str, said: int | None, kind: str = "") -> Cost | None:
+        """None: nothing says what it costs. `kind`: `host`, a kind of collective, or neither."""
+        by_name, by_kind = dict(self.phases), dict(self.collectives)
         for one in (name, base):
-            if one in known:
-                return known[one]
+            if one in by_name:
+                return by_name[one]
         if said is not None:
             return Cost(Law(said))
-        return known.get("*", Cost(Law()))
+        if kind in by_kind:
+            return by_kind[kind]
+        if kind == "host" and self.host.phase:
+            return Cost(Law(self.host.phase))
+        return by_name.get("*")

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from plait.compiler.target_file import TargetError, checked, read_toml
-from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
+from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, StreamCosts
 from plait.compiler.timing.sharing import WHOLE
 from plait.dsl.record import Record
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import UNITS
+from plait.dsl.words import COLLECTIVES
 
 MOST_PHASES = 100_000
 MOST_POINTS = 4096
@@ -32,8 +33,14 @@ class _Phase(Record):
     host: str = "0ns"
 
 
-TABLES = ("host", "stream", "phases")
-PHASE_TABLES = ("rows", "uses")
+class _Link(Record):
+    fixed: str = "0ns"
+    row: str = "0ns"
+
+
+TABLES = ("host", "stream", "phases", "collectives")
+PHASE_TABLES = ("rows", "uses", "link")
+LINK_TABLES = ("rows", "uses")
 
 
 def load_profile(path: Path) -> Profile:
@@ -48,9 +55,16 @@ def load_profile(path: Path) -> Profile:
     resources = tuple(values.get("resources", ()))
     if len(tables["phases"]) > MOST_PHASES:
         raise TargetError(f"{where}: has costs of more than {MOST_PHASES:,} phases")
-    phases = tuple(
-        (name, _cost(_table(table, where, f"phases.{name}"), resources, where, f"phases.{name}"))
-        for name, table in tables["phases"].items()
+    for key in tables["collectives"]:
+        if key not in COLLECTIVES:
+            nearest = did_you_mean(key, COLLECTIVES)
+            raise TargetError(f"{where}: `collectives.{key}` is no kind of collective; {nearest}")
+    phases, collectives = (
+        tuple(
+            (name, _cost(_table(table, where, f"{of}.{name}"), resources, where, f"{of}.{name}"))
+            for name, table in tables[of].items()
+        )
+        for of in ("phases", "collectives")
     )
     return Profile(
         values["name"],
@@ -59,6 +73,7 @@ def load_profile(path: Path) -> Profile:
         _times(HostCosts, tables["host"], where, "host"),
         _times(StreamCosts, tables["stream"], where, "stream"),
         phases,
+        collectives,
     )
 
 
@@ -80,19 +95,31 @@ def _times(record: Any, values: dict[str, Any], where: str, table: str) -> Any:
 def _cost(values: dict[str, Any], resources: tuple[str, ...], where: str, table: str) -> Cost:
     tables = {name: _table(values.pop(name, {}), where, f"{table}.{name}") for name in PHASE_TABLES}
     checked(_Phase, values, where, table, known=PHASE_TABLES)
-    times = {
-        key: time_of(value, where, f"{table}.{key}")
-        for key, value in values.items()
-        if key != "row"
-    }
-    row = _picoseconds(values.get("row", "0ns"), where, f"{table}.row")
-    points = _points(tables["rows"], where, f"{table}.rows")
-    if points and ("fixed" in values or "row" in values):
+    host = time_of(values.pop("host", "0ns"), where, f"{table}.host")
+    law = _law(values, tables["rows"], where, table)
+    uses = _uses(tables["uses"], resources, where, f"{table}.uses")
+    link = _link(tables["link"], resources, where, f"{table}.link") if tables["link"] else None
+    return Cost(law, uses, link, host)
+
+
+def _link(values: dict[str, Any], resources: tuple[str, ...], where: str, table: str) -> Link:
+    tables = {name: _table(values.pop(name, {}), where, f"{table}.{name}") for name in LINK_TABLES}
+    checked(_Link, values, where, table, known=LINK_TABLES)
+    law = _law(values, tables["rows"], where, table)
+    return Link(law, _uses(tables["uses"], resources, where, f"{table}.uses"))
+
+
+def _law(values: dict[str, Any], rows: dict[str, Any], where: str, table: str) -> Law:
+    """Of a table of points, or else of a line."""
+    points = _points(rows, where, f"{table}.rows")
+    if points and values:
         raise TargetError(
             f"{where}: `{table}` has both points and a line: keep `rows`, or `fixed` and `row`"
         )
-    law = Law(points=points) if points else Law(times.get("fixed", 0), row)
-    return Cost(law, _uses(tables["uses"], resources, where, f"{table}.uses"), times.get("host", 0))
+    if points:
+        return Law(points=points)
+    fixed = time_of(values.get("fixed", "0ns"), where, f"{table}.fixed")
+    return Law(fixed, _picoseconds(values.get("row", "0ns"), where, f"{table}.row"))
 
 
 def _points(values: dict[str, Any], where: str, table: str) -> tuple[tuple[int, int], ...]:

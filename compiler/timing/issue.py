@@ -7,10 +7,12 @@ from typing import Literal, NamedTuple
 
 from plait.compiler.timing.costs import Profile
 from plait.compiler.timing.engine import Block, Instruction, Issue, Key, Record, Wait, Work
-from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Capture, Schedule
+from plait.compiler.timing.sharing import Uses
+from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Capture, Phase, Schedule
 from plait.runtime.schedule import Instruction as Step
 
-Kind = Literal["phase", "load", "replay", "record", "wait", "block", "vote", "round"]
+Kind = Literal["phase", "link", "load", "replay", "record", "wait", "block", "vote", "round"]
+"""A link is the part of a phase that is on its way when its kernel is done."""
 
 
 class Doing(NamedTuple):
@@ -21,9 +23,16 @@ class Doing(NamedTuple):
     round: int
     rank: int
     number: int
-    """Of the phase, capture, event or vote; else of the bucket."""
+    """Of the phase (also of its link), capture, event or vote; else of the bucket."""
     capture: int | None = None
     """Of a phase that a graph holds."""
+
+
+def kind_of(phase: Phase) -> str:
+    """By which a profile knows the cost of a phase that it does not know by name."""
+    if phase.collective is not None:
+        return phase.collective.kind
+    return "host" if phase.stream == HOST else ""
 
 
 class Lanes:
@@ -53,7 +62,7 @@ class Issuer:
         """Of every group, how many collectives this rank has issued."""
         self.replays = 0
         self.costs = {
-            (number, bucket): profile.of(phase.name, phase.body, cost)
+            (number, bucket): profile.of(phase.name, phase.body, cost, kind_of(phase))
             for bucket, one in enumerate(schedule.buckets)
             for number, (phase, (_, cost)) in enumerate(zip(schedule.phases, one.work, strict=True))
         }
@@ -77,8 +86,8 @@ class Issuer:
                 time = cost.law.time(bucket.work[one.of][0]) + cost.host
                 yield Issue(host.run + time, doing)
             else:
-                work = self.work(one.of, lane, number, bucket, doing)
-                yield Issue(host.run + cost.host, doing, (work,))
+                works = tuple(self.works(one.of, lane, number, bucket, doing))
+                yield Issue(host.run + cost.host, doing, works)
         elif one.op == "load":
             doing = self.doing("load", schedule.captures[one.of].name, round, one.of)
             yield Issue(host.load, doing, (Work(lane, stream.load, (), doing),))
@@ -127,7 +136,7 @@ class Issuer:
             lane = origin if one.on == capture.stream else self.lane(number, one.on)
             if one.op in PHASE_OPS:
                 what = self.doing("phase", self.schedule.phases[one.of].name, round, one.of, number)
-                yield self.work(one.of, lane, at, bucket, what)
+                yield from self.works(one.of, lane, at, bucket, what)
             elif one.op == "record":
                 yield Record(lane, (self.rank, 2, replay, one.of))
             elif one.op == "wait":
@@ -138,17 +147,29 @@ class Issuer:
             yield Record(self.lane(number, side), (self.rank, 3, replay, side))
             yield Wait(origin, (self.rank, 3, replay, side))
 
-    def work(self, phase: int, lane: int, number: int, bucket: Bucket, doing: Doing) -> Work:
-        cost = self.costs[phase, number]
-        time = cost.law.time(bucket.work[phase][0]) + self.profile.stream.gap
+    def works(
+        self, phase: int, lane: int, number: int, bucket: Bucket, doing: Doing
+    ) -> Iterator[Work]:
+        """Its kernel and, of an exchange that has a part on its way, that part: ranks meet in the last."""
+        cost, rows = self.costs[phase, number], bucket.work[phase][0]
         collective = self.schedule.phases[phase].collective
         meeting = None
         if collective is not None and self.ranks > 1:
             self.meetings[collective.group] += 1
             meeting = (collective.group, self.meetings[collective.group]), self.ranks
+        time = cost.law.time(rows) + self.profile.stream.gap
+        if cost.link is None:
+            yield Work(lane, time, self.uses(cost.uses), doing, meeting)
+        else:
+            yield Work(lane, time, self.uses(cost.uses), doing)
+            on_its_way = doing._replace(kind="link")
+            uses = self.uses(cost.link.uses)
+            yield Work(lane, cost.link.law.time(rows), uses, on_its_way, meeting)
+
+    def uses(self, uses: Uses) -> Uses:
+        """Of this rank's own resources."""
         own = self.rank * len(self.profile.resources)
-        uses = tuple((own + resource, share) for resource, share in cost.uses) if own else cost.uses
-        return Work(lane, time, uses, doing, meeting)
+        return tuple((own + resource, share) for resource, share in uses) if own else uses
 
     def lane(self, capture: int | None, stream: int) -> int:
         return self.lanes.numbers[self.rank, capture, stream]

@@ -39,3 +39,12 @@ def critical_path(spans: Sequence[Span], last: int | None = None) -> list[Segmen
         number = before
     found.reverse()
     return found
+
+
+def clipped(path: Sequence[Segment], start: int, end: int) -> list[Segment]:
+    """The part of a path between two moments."""
+    return [
+        Segment(max(one.start, start), min(one.end, end), one.span)
+        for one in path
+        if one.end > start and one.start < end
+    ]

@@ -67,7 +67,7 @@ def lanes(found: Simulation) -> list[Lane]:
 
 def _where(found: Simulation, kind: str, number: int) -> str:
     schedule = found.schedule
-    if kind == "phase":
+    if kind in ("phase", "link"):
         return schedule.place_of(schedule.phases[number].place)
     if kind in ("load", "replay"):
         return schedule.place_of(schedule.captures[number].place)

@@ -87,12 +87,13 @@ def test_the_path_of_the_data_tiles_the_time(here: Path, capsys) -> None:
 
 def test_perfetto_gets_lanes_and_the_path(here: Path, capsys) -> None:
     """In the form that opens anywhere."""
-    assert run(capsys, "--perfetto", "out.json")[0] == 0
+    assert run(capsys, "--costs", "costs.toml", "--perfetto", "out.json")[0] == 0
     events = json.loads(Path("out.json").read_text())["traceEvents"]
     named = [event["args"]["name"] for event in events if event["ph"] == "M"]
     assert named == [
-        "layer, simulated with the costs of the spec alone",
+        "layer, simulated with the costs of one die",
         "critical path",
+        "host",
         "main",
         "kv",
     ]

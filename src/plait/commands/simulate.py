@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.costs import add_cost_arguments, bucket_asked, profile_asked
 from plait.exit import FINE, Refused
-
-if TYPE_CHECKING:
-    from plait.compiler.timing.costs import Profile
-    from plait.runtime.schedule import Schedule
 
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
 DESCRIPTION = (
     "Simulate rounds of a schedule: the host issues, streams do what they are given in order, a graph is one "
     "launch, and what runs at once shares what it needs. The costs come from a profile, and of phases that "
-    "it does not name from the spec's own `cost`."
+    "it does not name from the spec's own `cost`; without one, those that are assumed of the target."
 )
 
 
@@ -27,15 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "spec", metavar="SPEC", help="a .spec file, SPEC@VARIANT, or a schedule's .json"
     )
-    parser.add_argument("--costs", metavar="FILE", help="a cost profile, a .toml file")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
-    parser.add_argument(
-        "--live",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="the live size of a dim, or the value of a guard or run-time param: the bucket follows",
-    )
     parser.add_argument(
         "--ranks", type=int, default=1, metavar="N", help="as many ranks, which meet in collectives"
     )
@@ -47,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--perfetto", metavar="FILE", help="write the timeline for Perfetto")
     parser.add_argument("--json", action="store_true", help="print every span as JSON")
+    add_cost_arguments(parser)
     add_spec_arguments(parser)
 
 
@@ -60,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.ranks <= MOST_RANKS:
         raise Refused(f"--ranks {options.ranks}: from 1 to {MOST_RANKS}")
     schedule = compiled(options, options.spec)
-    profile, skew = _profile(options, schedule)
-    bucket = _bucket(options.live, schedule)
+    profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)
+    skew = _skew(options.skew)
     skews = [rank * skew for rank in range(options.ranks)]
     try:
         found = simulate(schedule, profile, [bucket] * options.rounds, skews)
@@ -80,35 +68,12 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _profile(options: argparse.Namespace, schedule: Schedule) -> tuple[Profile, int]:
-    """The costs, and the skew in nanoseconds."""
+def _skew(text: str) -> int:
+    """Nanoseconds."""
     from plait.compiler.target_file import TargetError
-    from plait.compiler.timing.costs import HostCosts, Profile, StreamCosts
-    from plait.compiler.timing.costs_file import load_profile, time_of
+    from plait.compiler.timing.costs_file import time_of
 
     try:
-        skew = time_of(options.skew, "plait", "--skew")
-        if options.costs is not None:
-            return load_profile(Path(options.costs)), skew
+        return time_of(text, "plait", "--skew")
     except TargetError as error:
         raise Refused(str(error)) from None
-    return Profile("the spec alone", schedule.target.name, (), HostCosts(), StreamCosts(), ()), skew
-
-
-def _bucket(given: list[str], schedule: Schedule) -> int:
-    """By number: of what is live, or the widest."""
-    if not given:
-        return schedule.buckets.index(schedule.widest)
-    live: dict[str, Any] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals:
-            raise Refused(f"--live {one}: write it as NAME=VALUE")
-        words = {"true": True, "false": False}
-        live[name.strip()] = (
-            words[value] if value in words else int(value) if value.isdecimal() else value
-        )
-    try:
-        return schedule.buckets.index(schedule.bucket_for(**live))
-    except ValueError as error:
-        raise Refused(f"--live: {error}") from None

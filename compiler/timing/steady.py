@@ -1,0 +1,76 @@
+"""The round that repeats: what a schedule settles into when one round follows another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from plait.compiler.timing.costs import Profile
+from plait.compiler.timing.path import Segment, clipped, critical_path
+from plait.compiler.timing.simulate import Simulation, simulate
+from plait.dsl.record import Record
+from plait.runtime.schedule import Schedule
+
+FIRST_ROUNDS = 6
+MOST_ROUNDS = 96
+LONGEST_PERIOD = 4
+"""Rounds after which times repeat: buffers with copies may let every second round start earlier."""
+
+
+class Steady(Record):
+    simulation: Simulation
+    round: int
+    """Number of the round that stands for all: the last."""
+    period: int | None
+    """After how many rounds times repeat; None: not within `MOST_ROUNDS`."""
+
+    @property
+    def start(self) -> int:
+        """When the round before it was over, in nanoseconds of the simulation."""
+        return self.simulation.ends()[self.round - 1]
+
+    @property
+    def end(self) -> int:
+        return self.simulation.ends()[self.round]
+
+    @property
+    def time(self) -> int:
+        """Nanoseconds from the end of the round before it to its own."""
+        return self.end - self.start
+
+    @property
+    def mean(self) -> Fraction:
+        """Nanoseconds a round, over a whole period."""
+        rounds = self.period or 1
+        return Fraction(self.end - self.simulation.ends()[self.round - rounds], rounds)
+
+    def path(self) -> list[Segment]:
+        """What decided that time: segments that follow each other from `start` to `end` without a gap."""
+        spans, end = self.simulation.spans, self.end
+        last = max(
+            number
+            for number, span in enumerate(spans)
+            if span.what.round == self.round and span.end == end
+        )
+        return clipped(critical_path(spans, last), self.start, end)
+
+
+def steady(
+    schedule: Schedule, profile: Profile, bucket: int, skews: Sequence[int] = (0,)
+) -> Steady:
+    """Rounds at one bucket, by number, until their times repeat. Raises Stuck as `simulate`."""
+    rounds = FIRST_ROUNDS
+    while True:
+        found = simulate(schedule, profile, [bucket] * rounds, skews)
+        period = _period(found.round_times()[1:])
+        if period is not None or rounds >= MOST_ROUNDS:
+            return Steady(found, rounds - 1, period)
+        rounds *= 2
+
+
+def _period(times: Sequence[int]) -> int | None:
+    """The fewest rounds by which the last of them repeat, seen twice over."""
+    for rounds in range(1, LONGEST_PERIOD + 1):
+        if len(times) >= 2 * rounds and times[-rounds:] == times[-2 * rounds : -rounds]:
+            return rounds
+    return None

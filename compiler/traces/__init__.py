@@ -1,0 +1,1 @@
+"""Traces of profilers, read into one form."""
