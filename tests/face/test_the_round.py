@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from pages.console import agrees, brought_up_to_date, commands, printed, with_shown
 
 ROOT = Path(__file__).parents[2]

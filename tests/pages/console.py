@@ -1,7 +1,8 @@
 """Commands that a page shows with what they print, run again and held against the page.
 
-A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none too; a last
-line `[1]` is an exit code that is not 0.
+A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none
+too; a last line `[1]` is an exit code that is not 0. `plait` runs in this process, and the ranks of
+`torchrun` are started as it would start them, but print one after the other.
 """
 
 from __future__ import annotations
@@ -61,35 +62,66 @@ def _block(rows: list[str]) -> list[str]:
 
 
 def printed(command: str, folder: Path) -> list[str]:
-    """What a command prints in a folder, on stdout and stderr, and its exit code where it is not 0."""
+    """What a command prints in a folder, and its exit code where that is not 0."""
     words = shlex.split(command)
-    out = io.StringIO()
+    run = {"plait": _plait, "torchrun": _torchrun}.get(words[0])
     with contextlib.chdir(folder):
-        if words[0] == "plait":
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                code = main(words[1:])
-        else:
-            code = _by_the_system(command, out)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+        code, text = run(words[1:]) if run else _by_the_shell(command)
+    lines = [line.rstrip() for line in text.splitlines()]
     while lines and not lines[-1]:
         lines.pop()
     return [*lines, f"[{code}]"] if code else lines
 
 
-def _by_the_system(command: str, out: io.StringIO) -> int:
-    python = shlex.quote(sys.executable)
-    launcher = f"{python} -m torch.distributed.run --standalone --log-dir ranks"
-    done = subprocess.run(
-        command.replace("torchrun", launcher, 1),
-        shell=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=LONGEST,
-    )
-    out.write(done.stdout + done.stderr)
-    return done.returncode
+Ended = tuple[int, str]
+"""An exit code, and what was printed."""
+
+
+def _plait(words: list[str]) -> Ended:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            code = main(words)
+        except SystemExit as left:  # what the parser of arguments refuses
+            code = int(left.code or 0)
+    return code, out.getvalue()
+
+
+def _by_the_shell(command: str) -> Ended:
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=LONGEST)
+    return done.returncode, done.stdout + done.stderr
+
+
+def _torchrun(words: list[str]) -> Ended:
+    """`--nproc-per-node N PROGRAM`, without torchrun's own process, which begins as slowly as a rank."""
+    from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    environment = os.environ | {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(store.port),
+        "WORLD_SIZE": words[1],
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "OMP_NUM_THREADS": "1",
+    }
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, *words[2:]],
+            env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(int(words[1]))
+    ]
+    try:
+        ended = [rank.communicate(timeout=LONGEST) for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+    code = max(rank.returncode for rank in ranks)
+    return code, "".join(out if not code else out + errors for out, errors in ended)
 
 
 def agrees(shown: tuple[str, ...], lines: list[str]) -> bool:
@@ -104,7 +136,7 @@ def agrees(shown: tuple[str, ...], lines: list[str]) -> bool:
 
 
 def brought_up_to_date(shown: tuple[str, ...], lines: list[str]) -> tuple[str, ...]:
-    """What to show instead: each piece between two `...` by the lines that are most like it, as many as it has."""
+    """What to show instead: each piece between two `...` by as many lines, those that are most like it."""
     if ANY not in shown:
         return tuple(lines)
     pieces: list[list[str]] = [[]]
@@ -126,9 +158,7 @@ def brought_up_to_date(shown: tuple[str, ...], lines: list[str]) -> tuple[str, .
             return shown
         found.append(lines[at : at + len(piece)])
         start = at + len(piece)
-    return tuple(
-        line for n, piece in enumerate(found) for line in ([ANY, *piece] if n else piece)
-    )
+    return tuple(line for n, piece in enumerate(found) for line in ([ANY, *piece] if n else piece))
 
 
 def _alike(piece: list[str], lines: list[str]) -> float:

@@ -51,7 +51,7 @@ def _sync(source: Source, asked: Asked) -> Shown:
     from plait.compiler.views.sync import sync, sync_text
 
     proven = prove(source, asked)
-    return _shown(sync(proven.widest, lowered(proven, asked)), sync_text)
+    return _shown(sync(proven.widest, lowered(proven, asked), proven.target), sync_text)
 
 
 def _ranks(source: Source, asked: Asked) -> Shown:
