@@ -99,6 +99,22 @@ def test_perfetto_gets_lanes_and_the_path(here: Path, capsys) -> None:
     ]
 
 
+def test_a_token_costs_the_round_over_what_it_commits(here: Path, capsys) -> None:
+    """A ratio of sums: the mean of what rounds commit is below, not what one token of each costs."""
+    said = run(capsys, "--costs", "costs.toml", "--rounds", "1", "--accept", "1:1,3:1")[1]
+    assert said.splitlines()[-1] == "at 2 tokens a round: 23.5 us a token"
+    data = json.loads(run(capsys, "--costs", "costs.toml", "--accept", "2", "--json")[1])
+    assert data["per_token"] * 2 == data["rounds"][-1]
+
+
+def test_what_has_no_cost_is_named(here: Path, capsys) -> None:
+    """On the error stream, so that what is read by programs stays as it is."""
+    (here / "costs.toml").write_text(COSTS.partition('[phases."*"]')[0])
+    code, out, err = run(capsys, "--costs", "costs.toml", "--json")
+    assert (code, err) == (0, "plait simulate: one die has no cost of attend: they take no time\n")
+    assert json.loads(out)["schedule"] == "layer"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

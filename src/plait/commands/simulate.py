@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
-from plait.commands.costs import add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
 from plait.exit import FINE, Refused
 
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
+MOST_NAMED = 8
 DESCRIPTION = (
     "Simulate rounds of a schedule: the host issues, streams do what they are given in order, a graph is one "
     "launch, and what runs at once shares what it needs. The costs come from a profile, and of phases that "
@@ -39,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.timing.drawn import drawn
+    from plait.compiler.timing.drawn import drawn, shown
     from plait.compiler.timing.engine import Stuck
     from plait.compiler.timing.simulate import simulate
 
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.ranks <= MOST_RANKS:
         raise Refused(f"--ranks {options.ranks}: from 1 to {MOST_RANKS}")
     schedule = compiled(options, options.spec)
+    accepted = accepted_asked(options)
     profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)
     skew = _skew(options.skew)
     skews = [rank * skew for rank in range(options.ranks)]
@@ -55,6 +58,12 @@ def run(options: argparse.Namespace) -> int:
         found = simulate(schedule, profile, [bucket] * options.rounds, skews)
     except Stuck:
         raise Refused(f"{options.spec}: a round waits in a circle") from None
+    if unpriced := found.unpriced():
+        names = ", ".join(unpriced[:MOST_NAMED]) + (", ..." if len(unpriced) > MOST_NAMED else "")
+        print(
+            f"plait simulate: {profile.name} has no cost of {names}: they take no time",
+            file=sys.stderr,
+        )
     if options.perfetto:
         from plait.compiler.emit.perfetto import perfetto
 
@@ -62,9 +71,16 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         from plait.compiler.timing.data import as_data
 
-        print(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        data = as_data(found)
+        if accepted is not None:
+            data["accepted"] = float(accepted.mean)
+            data["per_token"] = float(found.round_times()[-1] / accepted.mean)
+        print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         print(drawn(found), end="")
+        if accepted is not None:
+            each = round(found.round_times()[-1] / accepted.mean)
+            print(f"\nat {accepted}: {shown(each)} a token")
     return FINE
 
 
