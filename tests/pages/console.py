@@ -1,7 +1,7 @@
 """Commands that a page shows with what they print, run again and held against the page.
 
 A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none
-too; a last line `[1]` is an exit code that is not 0. `plait` runs in this process, and the ranks of
+too, and within a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in this process, and the ranks of
 `torchrun` are started as it would start them, but print one after the other.
 """
 
@@ -11,6 +11,7 @@ import contextlib
 import difflib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -131,8 +132,12 @@ def agrees(shown: tuple[str, ...], lines: list[str]) -> bool:
         if one == ANY:
             reached = set(range(min(reached), len(lines) + 1)) if reached else reached
         else:
-            reached = {at + 1 for at in reached if at < len(lines) and lines[at] == one}
+            reached = {at + 1 for at in reached if at < len(lines) and _same(one, lines[at])}
     return len(lines) in reached
+
+
+def _same(shown: str, line: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, shown.split(ANY))), line) is not None
 
 
 def brought_up_to_date(shown: tuple[str, ...], lines: list[str]) -> tuple[str, ...]:
@@ -156,14 +161,15 @@ def brought_up_to_date(shown: tuple[str, ...], lines: list[str]) -> tuple[str, .
         at = max(places, key=lambda at: _alike(piece, lines[at:]), default=None)
         if at is None:  # fewer lines than it shows: that takes a person
             return shown
-        found.append(lines[at : at + len(piece)])
+        pairs = zip(piece, lines[at:], strict=False)
+        found.append([one if _same(one, line) else line for one, line in pairs])
         start = at + len(piece)
     return tuple(line for n, piece in enumerate(found) for line in ([ANY, *piece] if n else piece))
 
 
 def _alike(piece: list[str], lines: list[str]) -> float:
     return sum(
-        2.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
+        2.0 if _same(one, other) else difflib.SequenceMatcher(None, one, other).ratio()
         for one, other in zip(piece, lines, strict=False)
     )
 
