@@ -1,0 +1,246 @@
+"""A diff for a terminal: a sentence, the figures, hazards, rows, and orders gained and lost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from plait.compiler.diff.amounts import Amount, percent, written
+from plait.compiler.diff.diff import Diff
+from plait.compiler.diff.gates import Failure
+from plait.compiler.diff.orders import Pair
+from plait.compiler.diff.row import Row
+from plait.compiler.views.counted import counted
+from plait.dsl.render.printable import printable
+
+MOST_ORDERS = 12
+MOST_ROWS = 40
+LONGEST = 240
+"""Characters of what one side says in a row."""
+INDEX = re.compile(r"\[[0-9]+\]")
+MARKS = {"added": "+", "removed": "-", "renamed": "=", "moved": ">", "changed": "~"}
+NOUNS = {"issue": "issue order"}
+"""Of kinds whose word alone would not say what they are."""
+
+
+def text(found: Diff) -> str:
+    if not found:
+        return (
+            printable(f"{found.before} and {found.after}: no difference{_both_take(found)}") + "\n"
+        )
+    parts = [[f"{_titles(found)}{_at(found)}", summary(found)]]
+    parts += [list(part(found)) for part in (_hazards, _amounts, _rows, _orders)]
+    return "\n\n".join("\n".join(map(printable, lines)) for lines in parts if lines) + "\n"
+
+
+def _titles(found: Diff) -> str:
+    return f"{found.before} -> {found.after}"
+
+
+def _at(found: Diff) -> str:
+    before, after = found.at
+    if before == after:
+        return "" if after == "any" else f" at {after}"
+    return f", {before} against {after}"
+
+
+def _both_take(found: Diff) -> str:
+    amount = found.amount("round")
+    if amount is None:
+        return ""
+    return f"; both take {written(amount.after, 'ns')} a round with the costs of {found.costs[0]}"
+
+
+def summary(found: Diff) -> str:
+    """One sentence: what the second side is against the first."""
+    said = [_pace(found), _edge(found), *_counts(found)]
+    new = len(found.new_hazards)
+    if new:
+        said.append(counted(new, "new hazard"))
+    if gone := len(found.hazards) - new:
+        said.append(f"{counted(gone, 'hazard')} gone")
+    return "; ".join(filter(None, said)) + "."
+
+
+def _pace(found: Diff) -> str:
+    for title, stuck in zip((found.before, found.after), found.stuck, strict=True):
+        if stuck:
+            return f"{title} waits in a circle, and never ends a round"
+    amount = found.amount("round")
+    if amount is None:
+        return ""
+    if not amount.change:
+        return f"{found.after} takes as long a round, {written(amount.after, 'ns')}"
+    share = "" if amount.share is None else f" ({percent(amount.share)})"
+    way = "faster" if amount.change < 0 else "slower"
+    return f"{found.after} is {written(abs(amount.change), 'ns')}{share} {way} a round"
+
+
+def _edge(found: Diff) -> str:
+    row, amount = found.one_edge, found.amount("round")
+    if row is None or amount is None or not amount.change:
+        return ""
+    cost = "cost" if row.change == "removed" else "costs"
+    return f"that is what the edge {row.name} {cost}"
+
+
+def _counts(found: Diff) -> Iterator[str]:
+    kinds = Counter((row.kind, row.change) for row in found.rows)
+    told = [
+        f"{counted(count, NOUNS.get(kind, kind))} {change}"
+        for (kind, change), count in kinds.items()
+    ]
+    if told:
+        yield ", ".join(told)
+    orders = found.orders
+    if orders.gained or orders.lost:
+        said = [f"{counted(orders.gained, 'order')} gained"] * bool(orders.gained)
+        said += [
+            f"{orders.lost:,} lost" if said else f"{counted(orders.lost, 'order')} lost"
+        ] * bool(orders.lost)
+        yield ", ".join(said)
+    elif found.rows:
+        yield "no order between phases changes"
+
+
+def _hazards(found: Diff) -> Iterator[str]:
+    if found.hazards:
+        yield "hazards"
+    for row in found.hazards:
+        said = ("new", row.now, row.after) if row.now else ("gone", row.was, row.before)
+        yield f"  {'!' if row.now else '-'} {said[0]} {said[1]}: {said[2]}"
+
+
+def _amounts(found: Diff) -> Iterator[str]:
+    if not found.amounts:
+        return
+    before, after = found.costs
+    yield f"foretold with the costs of {before}" + (f", then of {after}" if after != before else "")
+    changed = [one for one in found.amounts if one.change]
+    width = max((len(one.name) for one in changed), default=0)
+    for one in changed:
+        yield f"  {one.name:<{width}}  {amount_text(one)}"
+    if not changed:
+        yield "  no figure changes"
+
+
+def amount_text(one: Amount) -> str:
+    change, judged = verdict(one)
+    before, after = written(one.before, one.unit), written(one.after, one.unit)
+    return f"{before} -> {after}   ({change})   {judged}".rstrip()
+
+
+def verdict(one: Amount) -> tuple[str, str]:
+    """The change with its sign, and what to think of it."""
+    if not one.change:
+        return "0", "same"
+    sign = "+" if one.change > 0 else "-"
+    share = "" if one.share is None else f", {sign}{percent(one.share)}"
+    judged = "" if one.verdict == "other" else one.verdict
+    return f"{sign}{written(abs(one.change), one.unit)}{share}", judged
+
+
+def _rows(found: Diff) -> Iterator[str]:
+    if found.rows:
+        yield "what differs"
+    told = alike(found.rows)
+    for row, count in told[:MOST_ROWS]:
+        more = f"   ({count} alike)" if count > 1 else ""
+        yield f"  {MARKS[row.change]} {row_text(row)}{more}"
+    if len(told) > MOST_ROWS:
+        yield f"  and {len(told) - MOST_ROWS:,} more"
+
+
+def alike(rows: Sequence[Row]) -> list[tuple[Row, int]]:
+    """Rows that differ in nothing but indices are one, with how many there are: `layers[*].query`."""
+    groups: dict[Row, list[Row]] = {}
+    for row in rows:
+        was, now = (INDEX.sub("[*]", name) for name in (row.was, row.now))
+        before, after = (INDEX.sub("[*]", said) for said in (row.before, row.after))
+        groups.setdefault(Row(row.kind, was, now, before, after, row.parts), []).append(row)
+    return [(one if len(some) > 1 else some[0], len(some)) for one, some in groups.items()]
+
+
+def row_text(row: Row) -> str:
+    kind, name, before, after = row_texts(row)
+    if row.change == "renamed":
+        return f"{kind} {row.was} is called {row.now}"
+    return f"{kind} {name}: {' -> '.join(filter(None, (before, after)))}"
+
+
+def row_texts(row: Row) -> tuple[str, str, str, str]:
+    """What it is of, its name, and what each side says, as short as a line needs it."""
+    before, after = row.before, row.after
+    if row.kind == "issue" and before and after:
+        before, after = _lists(before.split(", "), after.split(", "))
+    return NOUNS.get(row.kind, row.kind), row.name, _short(before), _short(after)
+
+
+def _lists(before: list[str], after: list[str]) -> tuple[str, str]:
+    """Two lists from a name in front of what differs to one behind it."""
+    most = min(len(before), len(after))
+    start = next((n for n in range(most) if before[n] != after[n]), most)
+    end = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
+    first, last = max(start - 1, 0), max(end - 1, 0)
+    before, after = (side[first : len(side) - last] for side in (before, after))
+    lead, trail = ["..."] * (first > 0), ["..."] * (last > 0)
+    return ", ".join(lead + before + trail), ", ".join(lead + after + trail)
+
+
+def _short(text: str) -> str:
+    """A text that a line can hold: of a longer one both ends."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def _orders(found: Diff) -> Iterator[str]:
+    orders = found.orders
+    whole = orders.gained + orders.lost
+    if whole:
+        yield "orders between phases"
+    told = _alike_pairs(orders.pairs)[:MOST_ORDERS]
+    for pair, line, count in told:
+        more = f"   ({count} alike)" if count > 1 else ""
+        yield f"  {'+' if pair.gained else '-'} {line}{more}"
+    if more := whole - sum(count for _, _, count in told):
+        yield f"  and {more:,} more"
+
+
+def _alike_pairs(pairs: Sequence[Pair]) -> list[tuple[Pair, str, int]]:
+    """Pairs with what is said of each; those that differ in indices alone as one."""
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(INDEX.sub("[*]", pair_text(pair)), []).append(pair)
+    return [
+        (some[0], line if len(some) > 1 else pair_text(some[0]), len(some))
+        for line, some in groups.items()
+    ]
+
+
+def pair_text(pair: Pair) -> str:
+    first, second, before, after = pair_texts(pair)
+    return f"{first} before {second}: {before} -> {after}"
+
+
+def pair_texts(pair: Pair) -> tuple[str, str, str, str]:
+    """Both phases, by the names of the second side, and what each side makes of them."""
+    return pair.first[1], pair.second[1], _since(pair.before), _since(pair.after)
+
+
+def _since(rounds: int | None) -> str:
+    if rounds is None:
+        return "no order"
+    return (
+        ("in the round", "from the next round on")[rounds]
+        if rounds < 2
+        else f"{rounds} rounds later"
+    )
+
+
+def failed_text(failed: Sequence[Failure]) -> str:
+    """What fails, a line each behind an empty one."""
+    lines = [printable(f"fails {one.gate}: {one.why}") for one in failed]
+    return "\n".join(["", *lines, ""]) if lines else ""
