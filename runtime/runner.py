@@ -104,6 +104,8 @@ class Runner:
         """The sizes of the newest rounds, newest first."""
         self._sized = getattr(device, "sized", None)
         """A device that wants to know them."""
+        self._trace = getattr(device, "trace", None)
+        """What notes which bucket is bound, and which each round has."""
         self._failure: BaseException | None = None
         """Why nothing runs any more."""
         self._at_it = False
@@ -144,6 +146,8 @@ class Runner:
             self._lives.appendleft({dim: live[dim] for dim in self._sizes[number]})
             if self._sized is not None:
                 self._sized(self._lives)
+            if self._trace is not None:
+                self._trace.begin(self.rounds, number, self._lives[0])
             self._bound[number][-1 if idle else 0](self.rounds, self._lives)
             self._streams[0].leave()
             if self.peers is not None:
@@ -357,6 +361,8 @@ class Runner:
         *_, bind = self._tables["BUCKETS"][number]
         if self._fallback is not None:
             bind = partial(self._fallback.bind, self._shown(number), bind)
+        if self._trace is not None:
+            self._trace.binding = number
         tables = self._bodies, self._buffers, self._opaque, Fill, self._streams, self._events
         with _for_any_thread():
             self._bound[number] = bind(self.device, *tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from plait.runtime.devices.events import Event, Gate, Wait
@@ -12,6 +13,7 @@ from plait.runtime.devices.host import Host
 from plait.runtime.devices.job import job
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
+from plait.runtime.schedule import Schedule
 
 Kind = Literal["phase", "load", "capture", "wait"]
 
@@ -28,6 +30,8 @@ class Slice(NamedTuple):
     end: int
     record: int = 0
     """Of a wait: the number of the record it waited for."""
+    capture: str = ""
+    """Of a phase that a graph holds."""
 
 
 class Record(NamedTuple):
@@ -39,13 +43,58 @@ class Record(NamedTuple):
     at: int
 
 
-class Trace:
-    """Collects slices and records. Streams append to lists of their own, so nothing is locked."""
+@dataclass
+class Begun:
+    """A round that the host began to issue."""
 
-    def __init__(self) -> None:
+    number: int
+    bucket: int
+    live: dict[str, int]
+    at: int
+    issued: int = 0
+    """When all of it was; 0: never."""
+
+
+class Beside(NamedTuple):
+    """How long the body of a phase that a graph holds takes beside it."""
+
+    bucket: int
+    phase: str
+    took: int
+
+
+BESIDE = 5
+"""How often each is measured."""
+
+
+class Trace:
+    """Collects slices and records. Streams append to lists of their own, so nothing is locked.
+
+    With `turns`, rounds take turns of so many: one turn is noted, of the next no more than when each
+    round was issued, so that a trace says itself what it cost.
+    """
+
+    def __init__(self, turns: int = 0) -> None:
+        self.turns = turns
         self.lanes: dict[str, list[Slice]] = {}
         self.records: dict[str, list[Record]] = {}
+        self.begun: list[Begun] = []
+        self.beside: list[Beside] = []
+        self.committed: dict[int, int] = {}
+        """By round how many tokens it gave, over all requests; of rounds of which somebody said it."""
+        self.binding = 0
+        """The bucket that captures are made for."""
         self._numbers = 0
+
+    def notes(self, round: int) -> bool:
+        return not self.turns or round // self.turns % 2 == 0
+
+    def begin(self, round: int, bucket: int, live: dict[str, int]) -> None:
+        self.begun.append(Begun(round, bucket, live, time.perf_counter_ns()))
+
+    def watch(self, stream: Any) -> Any:
+        """What keeps the time of a graph that is captured on a stream."""
+        return stream if isinstance(stream, _TracedStream) else None
 
     def stream(self, name: str, pace: Pace) -> Stream:
         return _TracedStream(name, pace, self)
@@ -60,9 +109,14 @@ class Trace:
         self._numbers += 1
         return self._numbers
 
-    def to_json(self, title: str) -> str:
-        """The trace-event form: microseconds from the first slice, streams as threads of one process."""
-        slices = sorted((s for lane in self.lanes.values() for s in lane), key=lambda s: s.start)
+    def to_json(self, title: str, schedule: Schedule | None = None) -> str:
+        """The trace-event form: microseconds from the first slice, streams as threads of one process.
+
+        With the schedule that ran, what the trace is of stands beside the events, under `plait`.
+        """
+        slices = sorted(
+            (s for lane in self.lanes.values() for s in lane), key=lambda s: (s.start, -s.end)
+        )
         zero = slices[0].start if slices else 0
         threads = {name: number for number, name in enumerate(self.lanes, 1)}
         events: list[dict[str, Any]] = [_meta("process_name", 0, title)]
@@ -70,7 +124,9 @@ class Trace:
             events += [_meta("thread_name", thread, name), _order(thread)]
         events += _rounds(slices, zero)
         for one in slices:
-            args = {"round": one.round, "spec": one.place}
+            args: dict[str, Any] = {"round": one.round, "spec": one.place}
+            if one.capture:
+                args["capture"] = one.capture
             events.append(
                 {
                     "name": one.name if one.kind != "wait" else f"wait for {one.name}",
@@ -87,7 +143,47 @@ class Trace:
         for one in slices:
             if one.record in reached:
                 events += _arrow(reached[one.record], one, threads, zero)
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, separators=(",", ":"))
+        found: dict[str, Any] = {"traceEvents": events, "displayTimeUnit": "ns"}
+        if schedule is not None:
+            found["plait"] = self._about(schedule, zero)
+        return json.dumps(found, separators=(",", ":"))
+
+    def _about(self, schedule: Schedule, zero: int) -> dict[str, Any]:
+        """Of what the trace is: the schedule, its buckets, and every round. Times as in the events."""
+        names = [phase.name for phase in schedule.phases]
+        captures = [capture.name for capture in schedule.captures]
+        return {
+            "schedule": schedule.name,
+            "variant": schedule.variant,
+            "source": schedule.source.name,
+            "target": schedule.target.name,
+            "settings": dict(schedule.settings),
+            "phases": {
+                phase.name: None if phase.capture is None else captures[phase.capture]
+                for phase in schedule.phases
+            },
+            "buckets": [
+                {
+                    "name": bucket.name,
+                    "rows": dict(zip(names, (rows for rows, _ in bucket.work), strict=True)),
+                }
+                for bucket in schedule.buckets
+            ],
+            "rounds": [
+                {
+                    "number": one.number,
+                    "bucket": one.bucket,
+                    "live": one.live,
+                    "at": (one.at - zero) / 1000,
+                    "issued": (one.issued - zero) / 1000,
+                    "noted": self.notes(one.number),
+                    "accepted": self.committed.get(one.number),
+                }
+                for one in self.begun
+                if one.issued
+            ],
+            "beside": [one._asdict() for one in self.beside],
+        }
 
 
 ROUNDS = 0
@@ -153,9 +249,12 @@ class _Timed:
     def __init__(self, trace: Trace):
         self.trace = trace
         self.slices, self.records = trace.lane(self.name)
+        self.inside: list[Slice] = []
+        """Of the job being done, if it is a graph."""
 
     def timed(self, kind: Kind, done: Any) -> Callable[[], None]:
         def run() -> None:
+            self.inside.clear()
             start = time.perf_counter_ns()
             try:
                 done()
@@ -163,6 +262,7 @@ class _Timed:
             finally:
                 end = time.perf_counter_ns()
                 done.took = (end - start) / 1e9
+                self.slices += self.inside
                 self.slices.append(
                     Slice(self.name, kind, done.name, done.place, self.round, start, end)
                 )
@@ -201,23 +301,60 @@ class _TracedStream(_Timed, Stream):
         _Timed.__init__(self, trace)
         Stream.__init__(self, name, pace)
 
+    @property
+    def noting(self) -> bool:
+        """Whether the round that it is given is noted."""
+        return self.trace.notes(self.giving)
+
     def run(self, job: Any) -> None:
         kind: Kind = "load" if job.name.startswith("load ") else "phase"
-        self.give(self.timed(kind, job))
+        self.give(self.timed(kind, job) if self.noting else job)
 
     def launch(self, job: Any) -> None:
-        self.give(self.timed("capture", job))
+        self.give(self.timed("capture", job) if self.noting else job)
 
     def record(self, event: Event) -> None:
+        if not self.noting:
+            Stream.record(self, event)
+            return
         event.gate = gate = Gate(self, self.trace.number())
         self.give(job(event.name, "", self._reached, event, gate))
         self.give(gate)
+
+    def joined(
+        self, name: str, calls: list[Any], launches: list[Callable[[], object]]
+    ) -> Callable[[], None]:
+        """Launches what each call has in a graph, with a clock around it."""
+        parts = [(*both,) for both in zip(calls, launches, strict=True)]
+
+        def run() -> None:
+            noted = self.trace.notes(self.round)
+            for call, launch in parts:
+                start = time.perf_counter_ns()
+                launch()
+                if noted:
+                    took = start, time.perf_counter_ns()
+                    inside = call.name, call.place, self.round, *took, 0, name
+                    self.inside.append(Slice(self.name, "phase", *inside))
+
+        return run
+
+    def bodies(self, calls: list[Any]) -> None:
+        """Runs them some times, with a clock around each."""
+        for _ in range(BESIDE):
+            for call in calls:
+                start = time.perf_counter_ns()
+                call()
+                took = time.perf_counter_ns() - start
+                self.trace.beside.append(Beside(self.trace.binding, call.name, took))
 
     def _reached(self, event: Event, gate: Gate) -> None:
         self.records.append(Record(self.name, event.name, gate.number, time.perf_counter_ns()))
 
     def wait(self, event: Event) -> None:
-        if event.gate is not None:
+        if not self.noting:
+            Stream.wait(self, event)
+        elif event.gate is not None:
             self.give_wait(_TracedWait(event.gate, event, self))
 
 
@@ -227,10 +364,15 @@ class _TracedHost(_Timed, Host):
         _Timed.__init__(self, trace)
 
     def run(self, job: Any) -> None:
-        Host.run(self, self.timed("phase", job))  # type: ignore[arg-type]
+        noted = self.trace.notes(self.round)
+        Host.run(self, self.timed("phase", job) if noted else job)  # type: ignore[arg-type]
+
+    def leave(self) -> None:
+        self.trace.begun[-1].issued = time.perf_counter_ns()
+        Host.leave(self)
 
     def wait(self, event: Event) -> None:
         start = time.perf_counter_ns()
         Host.wait(self, event)
-        if event.gate is not None:
+        if event.gate is not None and self.trace.notes(self.round):
             self.waited(event, event.gate, start)

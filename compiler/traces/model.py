@@ -39,15 +39,23 @@ class Slice(NamedTuple):
     """Of which phase it is, where the trace says so itself."""
     round: int = -1
     """Of which round, where the trace says so itself."""
+    issued: int = -1
+    """When the host launched it; -1: the trace does not say."""
 
 
 class Replay(NamedTuple):
-    """One replay of a graph."""
+    """One replay of a graph, from its first slice to its last: one node."""
 
     launch: int
-    """The slice of the host that launched it; -1: not in the trace."""
+    """The slice that launched it, a host's call or a stream's task; -1: not in the trace."""
     slices: tuple[int, ...]
-    """What ran in it, by start."""
+    """What ran in it, by start; the one row of a graph that a profiler shows as a whole; none: lost."""
+    graph: str = ""
+    """Which graph, where the trace says so."""
+    start: int = -1
+    end: int = -1
+    row: int = -1
+    """The slice that shows all of it, of kind `replay`; -1: there is none."""
 
 
 class Join(NamedTuple):
@@ -63,18 +71,62 @@ class Join(NamedTuple):
     """-1: the trace does not say."""
     until: int = -1
     """When the lane went on; -1: the trace does not say."""
+    then: int = -1
+    """The first slice of the lane behind the wait; -1: there is none."""
+
+
+How: TypeAlias = Literal["device", "projected", "host"]
+"""Where a window comes from: a mark on the device's lane; a mark on the host, and what was launched in it;
+or, in a trace without a device, the mark on the host alone."""
+
+
+class Window(NamedTuple):
+    """What one named range covers on one lane."""
+
+    name: str
+    lane: int
+    start: int
+    end: int
+    slices: tuple[int, ...]
+    """What of the lane lies in it, by start; replays with all they hold."""
+    how: How
+    mark: int = -1
+    """The range itself, a slice; it may be on a host."""
+    depth: int = 0
+    """How many other ranges of its thread are around it."""
 
 
 class Round(NamedTuple):
-    """What a trace by Plait says of one round."""
+    """A round, or a step of a profiler, where the trace marks them."""
 
     number: int
     start: int
     end: int
+    """On the device, where there is one."""
     bucket: str = ""
     live: tuple[tuple[str, int], ...] = ()
     accepted: int | None = None
     """Tokens committed in it, over all requests."""
+    idle: bool = False
+    """Of a rank without requests."""
+
+
+class Flow(NamedTuple):
+    """How many arrows of a sort there are."""
+
+    category: str
+    pairs: int
+    no_start: int = 0
+    no_end: int = 0
+
+
+class Coverage(NamedTuple):
+    """How many launches of the host have anything in the trace that they launched."""
+
+    kernels: int = 0
+    kernels_seen: int = 0
+    graphs: int = 0
+    graphs_seen: int = 0
 
 
 @dataclass
@@ -91,11 +143,21 @@ class Trace:
     joins: list[Join] = field(default_factory=list)
     flows: list[tuple[int, int]] = field(default_factory=list)
     """Pairs of slices that the file ties together: what launched, what was launched."""
+    windows: list[Window] = field(default_factory=list)
+    """By start, the outer before the inner."""
     rounds: list[Round] = field(default_factory=list)
+    arrows: list[Flow] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
+    overlaps: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs of slices of one stream that ran at once, which no stream can."""
+    stated: dict[str, int] = field(default_factory=dict)
+    """Totals that the profiler itself worked out, in nanoseconds, by name."""
+    about: dict[str, str] = field(default_factory=dict)
+    """What a trace by Plait says of its schedule: `schedule`, `source`, `sha256`, `target`, `settings`."""
     unknown: dict[str, int] = field(default_factory=dict)
     """What was not understood, by name, with how often it was met."""
     notes: list[str] = field(default_factory=list)
-    """What else there is to know: rows dropped, lanes that overlap, gaps of the profiler."""
+    """What else there is to know: rows dropped, gaps of the profiler, how little of replays is there."""
 
     @property
     def end(self) -> int:

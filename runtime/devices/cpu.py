@@ -36,7 +36,10 @@ class Cpu(HostMemory):
         replayer: Replayer | None = None,
         stream: Callable[[str, Pace], Stream] = Stream,
         host: Callable[[Pace], Host] = Host,
+        trace: Any = None,
     ):
+        self.trace = trace
+        """What notes all that runs, if anything does."""
         self._replayer = replayer or PythonReplayer()
         self._stream = stream
         self._pace = Pace()
@@ -88,8 +91,9 @@ class Cpu(HostMemory):
         tensors = [tensor for value in written for tensor in tensors_of(value)]
         shared = None if pool is None else self._pools.setdefault(pool, Pool())
         graph: Any = None
+        watch = None if self.trace is None else self.trace.watch(steps[0][1])
         for wait, calls in _parts(steps):
-            part = capture(name, place, calls, tensors, self._replayer, shared)
+            part = capture(name, place, calls, tensors, self._replayer, shared, watch)
             part.job = job(name, place, part.replay)
             if graph is None:
                 graph = part

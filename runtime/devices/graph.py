@@ -5,7 +5,9 @@ Depends on torch and the standard library alone: a schedule emitted as Python ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Protocol
 
 import torch
@@ -25,6 +27,20 @@ class Replayer(Protocol):
 
     def function(self, kernels: list[Kernel]) -> Callable[[], object]:
         """A function that launches them all, in order."""
+        ...
+
+
+class Watch(Protocol):
+    """Keeps the time of what a graph holds."""
+
+    def joined(
+        self, name: str, calls: list[Any], launches: list[Callable[[], object]]
+    ) -> Callable[[], object]:
+        """A function that launches what each call has in the graph, one after the other."""
+        ...
+
+    def bodies(self, calls: list[Any]) -> None:
+        """Runs the calls beside the graph. What they write is put back afterwards."""
         ...
 
 
@@ -73,11 +89,13 @@ def capture(
     written: list[torch.Tensor],
     replayer: Replayer,
     pool: Pool | None = None,
+    watch: Watch | None = None,
 ) -> Graph:
     """Runs the calls once, recorded, and then the replay of them, and puts `written` back as it was.
 
     One thread does so, as one does every phase; and memory made meanwhile is for use anywhere. No other
-    graph of the pool may be in flight. Raises CaptureError.
+    graph of the pool may be in flight. With a watch each call's kernels are launched as a part of their
+    own. Raises CaptureError.
     """
     room = (pool or Pool()).room()
     threads = torch.get_num_threads()
@@ -87,8 +105,16 @@ def capture(
         with torch.inference_mode(False), torch.no_grad():
             recording = record(name, calls, written)
             kernels = compacted(recording.kernels, recording.intermediates, room)
-            launch = replayer.function(kernels)
-            _try(name, place, launch, written)
+            if watch is None:
+                launch = replayer.function(kernels)
+            else:
+                rest = iter(kernels)
+                parts = [list(islice(rest, count)) for count in recording.counts]
+                launch = watch.joined(name, calls, [replayer.function(part) for part in parts])
+            with _undone(written):
+                _try(name, place, launch)
+                if watch is not None:
+                    watch.bodies(calls)
     finally:
         if threads != 1:
             torch.set_num_threads(threads)
@@ -96,13 +122,20 @@ def capture(
     return Graph(name, place, phases, launch, len(kernels), room.keep())
 
 
-def _try(name: str, place: str, launch: Any, written: list[torch.Tensor]) -> None:
-    kept = [tensor.clone() for tensor in written]
+def _try(name: str, place: str, launch: Any) -> None:
     try:
         launch()
     except Exception as error:
         found = f"{place}: `{name}` was captured, but its replay failed"
         raise CaptureError(f"{found}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _undone(written: list[torch.Tensor]) -> Iterator[None]:
+    """Whatever is written to the tensors meanwhile, they have afterwards what they had before."""
+    kept = [tensor.clone() for tensor in written]
+    try:
+        yield
     finally:
         for tensor, value in zip(written, kept, strict=True):
             tensor.copy_(value)

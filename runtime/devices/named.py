@@ -23,7 +23,7 @@ def device(name: str, trace: Trace | None = None, seed: int = 0) -> Device:
         from plait.runtime.devices.replayers import replayer
 
         launch = replayer()
-        return Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host)
+        return Cpu(launch) if trace is None else Cpu(launch, trace.stream, trace.host, trace)
     kind, colon, index = name.partition(":")
     if kind in ("npu", "cuda") and (not colon or re.fullmatch("[0-9]{1,4}", index)):
         from plait.runtime.devices.accelerator.accelerator import Accelerator

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -48,6 +49,8 @@ class Recording:
     kernels: list[Kernel]
     intermediates: set[int]
     """Storages that kernels made and other kernels use, and nobody else."""
+    counts: list[int]
+    """Of each call, how many of the kernels are its own; they follow each other."""
 
 
 def record(name: str, calls: list[Any], written: list[torch.Tensor]) -> Recording:
@@ -64,6 +67,7 @@ def record(name: str, calls: list[Any], written: list[torch.Tensor]) -> Recordin
                 try:
                     call()
                     recorder.check_outside()
+                    recorder.calls.append(len(recorder.kernels))
                 except Exception as error:
                     found = f"{call.place}: `{call.name}` failed while it was captured in `{name}`"
                     raise CaptureError(f"{found}: {type(error).__name__}: {error}") from error
@@ -91,6 +95,8 @@ class _Recorder(TorchDispatchMode):
         super().__init__()
         self.written = memory_of(written)
         self.kernels: list[Kernel] = []
+        self.calls: list[int] = []
+        """Of each call that is over, how many kernels there were by then."""
         self.constants: dict[int, set[int]] = {}
         """Kernels that were given no tensor, with the memory of what they made."""
         self.changed: set[int] = set()
@@ -158,7 +164,11 @@ class _Recorder(TorchDispatchMode):
         """All but constants that nobody changes: those keep what the capture made of them."""
         kept = {n: made for n, made in self.constants.items() if not made & self.changed}
         kernels = [kernel for number, kernel in enumerate(self.kernels) if number not in kept]
-        return Recording(kernels, self.made.difference(*kept.values()))
+        counts = [
+            sum(number not in kept for number in range(first, last))
+            for first, last in pairwise([0, *self.calls])
+        ]
+        return Recording(kernels, self.made.difference(*kept.values()), counts)
 
 
 _aten = torch.ops.aten

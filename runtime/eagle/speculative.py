@@ -102,6 +102,7 @@ class Speculative:
             strict=strict,
             ranks=ranks,
         )
+        self._noted: Trace | None = getattr(self.runner.device, "trace", None)
         if prepare:
             progress = prepare if callable(prepare) else lambda bucket: None
             self.prepare(progress, min(len(requests), self.slots))
@@ -145,6 +146,7 @@ class Speculative:
 
     def _take(self, out_tokens: Tensor, round: int) -> None:
         rows = out_tokens[: len(self._in_flight)].tolist()
+        committed = 0
         logits = self._logits.pop(round, None)
         for slot, (request, row) in enumerate(zip(self._in_flight, rows, strict=True)):
             tokens = [token for token in row if token != NOT_ACCEPTED]
@@ -152,11 +154,14 @@ class Speculative:
                 continue
             self.accepted[len(tokens)] += 1
             count = request.take(tokens)
+            committed += count
             if logits is not None:
                 request.logits += list(logits[slot, :count])
             self._tell(request, count)
         if self._in_flight:
             self._in_a_row = 0
+            if self._noted is not None:
+                self._noted.committed[round] = committed
         self._in_flight = []
 
     def _settle(self) -> None:

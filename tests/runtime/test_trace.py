@@ -31,8 +31,8 @@ pipeline traced {
 """
 
 
-def run(compiled, rounds: int = 5) -> Trace:
-    trace = Trace()
+def run(compiled, rounds: int = 5, turns: int = 0) -> Trace:
+    trace = Trace(turns)
     bodies = {
         "make": lambda x: x.add_(1),
         "look": lambda x, y: torch.mul(x, 2, out=y),
@@ -60,7 +60,7 @@ def test_the_text_is_of_the_trace_event_form(compiled) -> None:
         assert isinstance(event["name"], str) and event["ph"] in "MXbesf" and event["pid"] == 1
         if event["ph"] == "X":
             assert event["dur"] >= 0 and event["ts"] >= 0 and event["tid"] in lanes
-            assert set(event["args"]) == {"round", "spec"}
+            assert set(event["args"]) - {"capture"} == {"round", "spec"}
         elif event["ph"] in "be":
             open_rounds[event["id"]] = open_rounds.get(event["id"], 0) + (event["ph"] == "b")
         elif event["ph"] in "sf":
@@ -70,7 +70,7 @@ def test_the_text_is_of_the_trace_event_form(compiled) -> None:
 
 
 def test_rounds_captures_and_waits_are_there(compiled) -> None:
-    """Each round has each phase once, its capture as one launch, and every wait of the schedule."""
+    """Each round has each phase once, also those in a capture's one launch, and every wait."""
     trace = run(compiled)
     for number in range(5):
         here = [s for lane in trace.lanes.values() for s in lane if s.round == number]
@@ -82,6 +82,7 @@ def test_rounds_captures_and_waits_are_there(compiled) -> None:
             ("phase", "look"),
             ("phase", "make"),
             ("phase", "out"),
+            ("phase", "take"),
             ("wait", "look"),
             ("wait", "make"),
         ]
@@ -93,7 +94,7 @@ def test_what_ran_kept_the_order_of_the_schedule(compiled) -> None:
     """On every lane nothing overlaps, and no wait ends before the record it waited for."""
     trace = run(compiled, rounds=50)
     for lane in trace.lanes.values():
-        for one, other in pairwise(lane):
+        for one, other in pairwise(s for s in lane if not s.capture):
             assert one.start <= one.end <= other.start
     reached = {record.number: record.at for lane in trace.records.values() for record in lane}
     waits = [s for lane in trace.lanes.values() for s in lane if s.record]
@@ -126,3 +127,36 @@ def test_long_phases_of_two_streams_overlap_round_after_round(compiled) -> None:
     one, two = ([s for s in trace.lanes[name] if s.kind == "phase"] for name in "ab")
     beside = sum(a.start < b.end and b.start < a.end for a, b in zip(one, two, strict=True))
     assert beside >= 20
+
+
+def test_what_a_graph_holds_has_slices_within_its_own(compiled) -> None:
+    """Each replay has the phases of its capture in it, one after the other, under their own lines."""
+    trace = run(compiled)
+    replays = [s for s in trace.lanes["main"] if s.kind == "capture"]
+    inside = [s for s in trace.lanes["main"] if s.capture]
+    assert [(s.name, s.capture, s.round, s.place) for s in inside] == [
+        ("take", "g", number, "test.spec:12") for number in range(5)
+    ]
+    for replay, phase in zip(replays, inside, strict=True):
+        assert replay.start <= phase.start <= phase.end <= replay.end
+
+
+def test_rounds_in_turns_are_noted_or_only_timed(compiled) -> None:
+    """Every other turn has no slices, and of every round it is known when it was issued."""
+    trace = run(compiled, rounds=12, turns=3)
+    noted = {s.round for lane in trace.lanes.values() for s in lane}
+    assert noted == {0, 1, 2, 6, 7, 8}
+    assert [one.number for one in trace.begun] == list(range(12))
+    assert all(one.at < one.issued for one in trace.begun)
+
+
+def test_a_trace_says_what_it_is_of(compiled) -> None:
+    """Rows by bucket, every round's bucket, and the captured phases' own times, all beside the events."""
+    schedule = compiled(SPEC)
+    found = json.loads(run(compiled, turns=2).to_json("traced", schedule))["plait"]
+    assert (found["schedule"], found["target"], found["variant"]) == ("traced", "cpu", None)
+    assert found["phases"]["take"] == "g" and found["phases"]["make"] is None
+    assert [bucket["rows"]["take"] for bucket in found["buckets"]] == [4]
+    assert [one["noted"] for one in found["rounds"]] == [True, True, False, False, True]
+    assert {(one["bucket"], one["phase"]) for one in found["beside"]} == {(0, "take")}
+    assert all(one["took"] > 0 for one in found["beside"])

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LARGEST_PROMPTS = 1 << 24
 """Bytes of a prompts file."""
+TURNS = 16
+"""Rounds that are traced, and then as many that are not."""
 MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
 """Before a prompt."""
 
@@ -74,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_unchecked(parser)
     parser.add_argument("--trace", metavar="FILE", help="write what ran, for Perfetto")
+    parser.add_argument(
+        "--trace-turns",
+        action="store_true",
+        help=f"trace {TURNS} rounds, then leave out as many, and so on: what `plait calibrate` takes",
+    )
     parser.add_argument(
         "--inject",
         action="append",
@@ -139,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
         _print(outcome, options)
     if trace is not None:
         print(end="", flush=True)
-        write_whole(options.trace, trace.to_json(schedule.name))
+        write_whole(options.trace, trace.to_json(schedule.name, schedule))
     return code
 
 
@@ -156,7 +163,7 @@ def _decode(
     from plait.runtime.trace import Trace
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
-    trace = Trace() if options.trace else None
+    trace = Trace(TURNS if options.trace_turns else 0) if options.trace else None
     compare = None
     try:
         faults = [fault(text, schedule) for text in options.inject]

@@ -1,0 +1,1 @@
+"""A trace read against the schedule whose rounds it shows."""
