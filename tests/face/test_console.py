@@ -40,6 +40,9 @@ def test_three_dots_stand_for_any_lines() -> None:
     assert not agrees(("a", "...", "c"), ["a", "b"])
     assert not agrees(("...", "b", "...", "b"), ["a", "b"])
     assert agrees(("a ... c",), ["a 9 c"]) and not agrees(("a ... c",), ["a 9 d"])
+    assert agrees(("... b ... c",), ["a b 1 b c"]) and not agrees(("a ... a",), ["a"])
+    many = ", ".join(["..."] * 100)
+    assert agrees((many,), [many]) and not agrees((f"{many}!",), [many])
     assert not agrees(("a",), ["a", "b"]) and not agrees(("a", "b"), ["a"])
 
 

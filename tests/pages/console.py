@@ -11,7 +11,6 @@ import contextlib
 import difflib
 import io
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -137,7 +136,19 @@ def agrees(shown: tuple[str, ...], lines: list[str]) -> bool:
 
 
 def _same(shown: str, line: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, shown.split(ANY))), line) is not None
+    """Whether a line has the parts between `...` in their order, each at its first place."""
+    first, *others = shown.split(ANY)
+    if not others:
+        return shown == line
+    if not line.startswith(first):
+        return False
+    *middle, last = others
+    at = len(first)
+    for part in middle:
+        at = line.find(part, at) + len(part)
+        if at < len(part):
+            return False
+    return line.endswith(last) and at <= len(line) - len(last)
 
 
 def brought_up_to_date(shown: tuple[str, ...], lines: list[str]) -> tuple[str, ...]:
