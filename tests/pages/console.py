@@ -1,7 +1,7 @@
 """Commands that a page shows with what they print, run again and held against the page.
 
 A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none
-too, and within a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in this
+too, and as a word of a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in this
 process, and the ranks of `torchrun` are started as it would start them, but print one after the other.
 """
 
@@ -11,6 +11,7 @@ import contextlib
 import difflib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from plait.cli import main
 INDENT = "    "
 PROMPT = f"{INDENT}$ "
 ANY = "..."
+WORD = re.compile(r"(?<!\S)\.\.\.(?!\S)")
 LONGEST = 120
 """Seconds that a command of the system may take."""
 
@@ -136,8 +138,8 @@ def agrees(shown: tuple[str, ...], lines: list[str]) -> bool:
 
 
 def _same(shown: str, line: str) -> bool:
-    """Whether a line has the parts between `...` in their order, each at its first place."""
-    first, *others = shown.split(ANY)
+    """Whether a line has the parts between words `...` in their order, each at its first place."""
+    first, *others = WORD.split(shown)
     if not others:
         return shown == line
     if not line.startswith(first):
