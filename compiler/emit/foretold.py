@@ -18,13 +18,12 @@ def foretold(found: Simulation) -> Picture:
     schedule, times = found.schedule, found.round_times()
     bucket = schedule.buckets[found.buckets[-1]].name
     each = f"{shown(times[-1])} a round" if len(times) > 1 else shown(found.end)
-    costs = found.profile.name
     return Picture(
         f"{schedule.name} at {bucket}: {each}",
         (group(found, "simulated"),),
         tuple(_notes(found)),
         (decisive_table(found),),
-        (*named(schedule), ("bucket", bucket), ("costs", costs)),
+        (*named(schedule), ("bucket", bucket), ("simulated_with", found.profile.name)),
     )
 
 
@@ -40,7 +39,8 @@ def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
     return (
         ("schedule", schedule.name),
         ("variant", schedule.variant or ""),
-        ("spec_sha256", schedule.source.sha256),
+        ("source", schedule.source.name),
+        ("source_sha256", schedule.source.sha256),
         ("target", schedule.target.name),
         ("settings", settings),
     )
