@@ -93,7 +93,7 @@ def align(
     if not found_pieces:
         raise AlignError(f"{trace.file}: shows no work of a device")
     try:
-        rounds = numbered(said_of, found_pieces, said, held)
+        rounds = numbered(said_of, found_pieces, said, held, _lost(trace))
     except NoRounds:
         raise AlignError(
             f"{trace.file}: one name alone is of {schedule.name}, which does not tell one round from the "
@@ -102,14 +102,12 @@ def align(
     found = matched(said_of, found_pieces, said, held, rounds)
     if not any(node >= 0 for node in found.nodes):
         raise AlignError(
-            f"{trace.file}: has no round of {schedule.name}: no name in it is of a phase, a capture or a mark "
-            f"of that; say what they are with --map 'REGEX=PHASE'"
+            f"{trace.file}: has no round of {schedule.name}: no name in it is of a phase, a capture or "
+            f"a mark of that; say what they are with --map 'REGEX=PHASE'"
         )
     seen = Instances(found_pieces, found, _extents(found, held, spans))
     unseen = [node for node in range(len(said_of.nodes)) if not seen.expected(node)]
     said_of = said_of.bridged(unseen)
-    if tolerance is None:
-        tolerance = _tolerance(found_pieces)
     made = Aligned(
         schedule,
         bucket,
@@ -121,11 +119,11 @@ def align(
         seen,
         [],
         [],
-        tolerance,
+        _tolerance(found_pieces) if tolerance is None else tolerance,
     )
     _whole(made)
     _ends(made)
-    if made.measured:
+    if tolerance is None and made.measured:
         made.tolerance = min(
             made.tolerance,
             max(
@@ -136,9 +134,17 @@ def align(
     return made
 
 
-def _extents(
-    found: Matched, held: Sequence[int], spans: Mapping[int, Span]
-) -> dict[Span, Span]:
+def _lost(trace: Trace) -> list[int]:
+    """When graphs were launched that left nothing in the trace."""
+    seen = {replay.launch for replay in trace.replays if replay.slices}
+    return [
+        one.start
+        for number, one in enumerate(trace.slices)
+        if one.kind == "launch" and "GraphLaunch" in one.name and number not in seen
+    ]
+
+
+def _extents(found: Matched, held: Sequence[int], spans: Mapping[int, Span]) -> dict[Span, Span]:
     """From when to when a node was at work in a round, where a mark on its stream says it."""
     made: dict[Span, Span] = {}
     for number, window in enumerate(held):

@@ -56,7 +56,9 @@ class Declared(Record):
 
     def bridged(self, unseen: Iterable[int]) -> Declared:
         """The same without orders of those nodes: what came before one comes before what came after it."""
-        orders = {(one.source, one.target, one.rounds_back): one.kind for one in self.orders}
+        orders: dict[tuple[int, int, int], OrderKind] = {
+            (one.source, one.target, one.rounds_back): one.kind for one in self.orders
+        }
         for node in unseen:
             into = [(ends, kind) for ends, kind in orders.items() if ends[1] == node]
             out = [(ends, kind) for ends, kind in orders.items() if ends[0] == node]

@@ -53,11 +53,13 @@ class Instances:
                 held.setdefault((node, found.rounds[number]), []).append(number)
         self.order: dict[int, tuple[list[tuple[int, int]], list[int]]] = {}
         """Of each lane, what was seen on it as round and node, with when that began."""
+        known = {node for node, _ in self.templates}
         first: dict[int, dict[tuple[int, int], int]] = {}
         for (node, round), numbers in held.items():
             for number in numbers:
                 piece = pieces[number]
-                if piece.token not in self.templates.get((node, piece.lane), (piece.token,)):
+                usual = self.templates.get((node, piece.lane), () if node in known else None)
+                if usual is not None and piece.token not in usual:
                     continue
                 first.setdefault(piece.lane, {}).setdefault((round, node), piece.start)
                 if piece.lane not in self.lanes.setdefault(node, []):

@@ -122,7 +122,8 @@ def _learn(
     for (node, _), tokens in seen.items():
         times[node] = max(times[node], len(tokens))
     for (node, lane), tokens in seen.items():
-        if RARE * len(tokens) > times[node]:  # else a stranger that was launched beside it
+        often = RARE * len(tokens) > times[node] and (len(tokens) > 2 or times[node] < 3)
+        if often:  # else strangers that were launched beside it
             found.templates[node, lane] = consensus(tokens)
     for (lane, nodes), rounds in shared.items():
         for node, tokens in zip(nodes, _split(rounds, len(nodes)), strict=False):

@@ -148,11 +148,11 @@ class Names:
 
 def token(name: str) -> str:
     """A kernel's name without what differs from one launch to the next."""
-    name = name[:LONGEST_NAME]
+    whole = name = name[:LONGEST_NAME].replace("(anonymous namespace)::", "")
     while (shorter := _TEMPLATE.sub("", name)) != name:
         name = shorter
     name = name.partition("(")[0].removeprefix("void ").strip()
-    return _NUMBER.sub("", _ROUND.sub("", name)) or name
+    return _NUMBER.sub("", _ROUND.sub("", name)) or whole
 
 
 def _is_linear(pattern: str) -> bool:

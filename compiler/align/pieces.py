@@ -48,9 +48,7 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
         if name is None:
             name = tokens[one.name] = token(one.name)
         issued = one.start if trace.lanes[one.lane].device == HOST else one.issued
-        found.append(
-            Piece(number, one.lane, one.start, one.end, issued, name, one.replay, said)
-        )
+        found.append(Piece(number, one.lane, one.start, one.end, issued, name, one.replay, said))
     return found
 
 

@@ -21,6 +21,7 @@ from plait.compiler.align.padding import padding
 from plait.compiler.align.spread import mad, median
 from plait.compiler.timing.accepted import Accepted
 
+
 def report(made: Aligned, accepted: Accepted | None = None) -> dict[str, Any]:
     paths = {round: path(made, round) for round in made.measured}
     lengths = [made.length(round) for round in made.measured]

@@ -7,14 +7,19 @@ itself, and its rounds are told from those of the busiest lane by what has to co
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from plait.compiler.align.declared import Declared
 from plait.compiler.align.names import Said
 from plait.compiler.align.pieces import Piece
+from plait.compiler.align.spread import median
 
+LOST = 1 << 40
+"""From where replays are numbered, downwards, of which nothing is there."""
+FARTHEST = 3
+"""Rounds over which orders are followed."""
 SLACK = 5_000
 """Nanoseconds by which clocks of two lanes may seem to disagree."""
 
@@ -24,9 +29,16 @@ class NoRounds(Exception):
 
 
 def numbered(
-    declared: Declared, pieces: Sequence[Piece], said: Sequence[Said], windows: Sequence[int]
+    declared: Declared,
+    pieces: Sequence[Piece],
+    said: Sequence[Said],
+    windows: Sequence[int],
+    lost: Sequence[int] = (),
 ) -> list[int]:
-    """Of each piece its round; -1 where nothing is known. Raises NoRounds."""
+    """Of each piece its round; -1 where nothing is known. Raises NoRounds.
+
+    `lost` are times at which graphs were launched of which nothing is in the trace.
+    """
     named = [n for n, one in enumerate(said) if one.nodes]
     told = sum(said[n].round >= 0 for n in named)
     if named and 2 * told > len(named):
@@ -35,12 +47,23 @@ def numbered(
         sure = [n for n in named if said[n].strength == "A"]
         rounds = [-1] * len(pieces)
         walked = sure if len(sure) * 4 > len(named) else named
-        units = [windows[n] if windows[n] >= 0 else -2 - piece.replay for n, piece in enumerate(pieces)]
+        units = [
+            windows[n] if windows[n] >= 0 else -2 - piece.replay for n, piece in enumerate(pieces)
+        ]
         if len({said[n].nodes for n in walked}) == 1 and all(units[n] == -1 for n in walked):
             raise NoRounds
         if all(pieces[n].issued >= 0 for n in walked):
-            order = sorted(walked, key=lambda n: (pieces[n].issued, pieces[n].start))
-            _walk(order, pieces, said, units, rounds)
+            graphs = [n for n, node in enumerate(declared.nodes) if node.kind == "capture"]
+            ghosts = [
+                Piece(-1, -1, at, at, at, "", -1, Said(tuple(graphs))) for at in lost if graphs
+            ]
+            every, units = [*pieces, *ghosts], [*units, *range(-len(ghosts) - LOST, -LOST)]
+            walked = [*walked, *range(len(pieces), len(every))]
+            order = sorted(walked, key=lambda n: (every[n].issued, every[n].start))
+            words = [*said, *(ghost.said for ghost in ghosts)]
+            rounds += [-1] * len(ghosts)
+            _walk(order, every, words, units, rounds)
+            del rounds[len(pieces) :]
         else:
             _by_lanes(declared, pieces, said, walked, units, rounds)
     _between(pieces, rounds)
@@ -58,15 +81,21 @@ def _walk(
 
     A window or a replay is of one node in one round; -1 is of kernels that are in neither.
     """
-    _through(order, pieces, said, units, rounds, {})
+    _through(order, pieces, said, units, rounds, {}, {})
     counts: dict[tuple[str, int], int] = Counter((pieces[n].token, rounds[n]) for n in order)
     usual: dict[str, Counter[int]] = {}
     for (token, _), times in counts.items():
         usual.setdefault(token, Counter())[times] += 1
-    most = {
-        token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()
-    }
-    _through(order, pieces, said, units, rounds, most)
+    most = {token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()}
+    ranks: dict[str, list[int]] = {}
+    places: Counter[tuple[int, int]] = Counter()
+    for number in order:
+        token, key = pieces[number].token, (rounds[number], said[number].nodes[0])
+        if units[number] == -1 and most[token] == 1:
+            ranks.setdefault(token, []).append(places[key])
+        places[key] += 1
+    middle = {token: median(seen) for token, seen in ranks.items()}
+    _through(order, pieces, said, units, rounds, most, middle)
 
 
 def _through(
@@ -76,8 +105,10 @@ def _through(
     units: Sequence[int],
     rounds: list[int],
     most: Mapping[str, int],
+    ranks: Mapping[str, int],
 ) -> None:
-    at, round, unit = -1, 0, -1
+    """`most`: how often a kernel comes in a round; `ranks`: as which of its node's, if it comes once."""
+    at, round, unit, rank = -1, 0, -1, -1
     seen: Counter[str] = Counter()
     for number in order:
         nodes, token = said[number].nodes, pieces[number].token
@@ -86,10 +117,15 @@ def _through(
         if place < len(nodes) and nodes[place] == at and another:
             place += 1
         enough = units[number] == -1 and seen[token] >= most.get(token, len(order))
+        if place < len(nodes) and nodes[place] == at and units[number] == -1:
+            enough = enough or ranks.get(token, rank) < rank
+        else:
+            rank = -1
         if place == len(nodes) or enough:
-            round, place = round + 1, 0
+            round, place, rank = round + 1, 0, -1
             seen.clear()
         seen[token] += 1
+        rank = max(rank, ranks.get(token, rank))
         if nodes[place] != at or units[number] != -1:
             unit = units[number]
         at = nodes[place]
@@ -138,61 +174,78 @@ def _by_lanes(
         return
     kinds = {lane: {said[n].nodes for n in held} for lane, held in lanes.items()}
     first = min(lanes, key=lambda lane: (-len(kinds[lane]), -len(lanes[lane]), lane))
-    for lane in sorted(lanes, key=lambda lane: lane != first):
-        _walk(lanes[lane], pieces, said, units, rounds)
-        if lane != first:
-            _settle(declared, pieces, said, lanes[first], lanes[lane], rounds)
+    _walk(lanes[first], pieces, said, units, rounds)
+    known = _Known(declared, pieces, said, lanes.pop(first), rounds)
+    for held in lanes.values():
+        for number in held:
+            rounds[number] = known.round_of(pieces[number], said[number].nodes[0])
 
 
-def _settle(
-    declared: Declared,
-    pieces: Sequence[Piece],
-    said: Sequence[Said],
-    known: Sequence[int],
-    own: Sequence[int],
-    rounds: list[int],
-) -> None:
-    """Gives the rounds of a lane the numbers that the orders with the first lane leave for them."""
-    starts: dict[tuple[int, int], int] = {}
-    ends: dict[tuple[int, int], int] = {}
-    for number in known:
-        for node in said[number].nodes[:1]:
-            key = node, rounds[number]
-            starts.setdefault(key, pieces[number].start)
-            ends[key] = max(ends.get(key, 0), pieces[number].end)
-    groups: dict[int, list[int]] = {}
-    for number in own:
-        groups.setdefault(rounds[number], []).append(number)
-    last = max((rounds[number] for number in known), default=0)
-    newest = -1
-    for group in groups.values():
-        low, high = newest + 1, last
-        for number in group:
-            node = said[number].nodes[0]
-            for order in declared.orders:
-                if order.target == node:
-                    while (
-                        low < high
-                        and _ended(ends, order.source, low - order.rounds_back + 1)
-                        <= (pieces[number].start + SLACK)
-                        and _late(starts, declared, node, low, pieces[number].end)
-                    ):
-                        low += 1
-        newest = low
-        for number in group:
-            rounds[number] = low
+class _Known:
+    """The rounds of one lane, by which those of another are told."""
 
+    def __init__(
+        self,
+        declared: Declared,
+        pieces: Sequence[Piece],
+        said: Sequence[Said],
+        own: Sequence[int],
+        rounds: Sequence[int],
+    ):
+        self.declared = declared
+        self.near: dict[tuple[int, bool], list[tuple[int, int]]] = {}
+        self.began: dict[int, list[tuple[int, int]]] = {}
+        """Of each node of the lane, its rounds with when it began."""
+        self.ended: dict[int, list[tuple[int, int]]] = {}
+        """With when it ended."""
+        spans: dict[tuple[int, int], tuple[int, int]] = {}
+        for number in own:
+            piece, key = pieces[number], (said[number].nodes[0], rounds[number])
+            start, end = spans.get(key, (piece.start, piece.end))
+            spans[key] = min(start, piece.start), max(end, piece.end)
+        for (node, round), (start, end) in sorted(spans.items()):
+            self.began.setdefault(node, []).append((start, round))
+            self.ended.setdefault(node, []).append((end, round))
+        self.first: dict[int, int] = {}
+        for (_, round), (start, _) in spans.items():
+            self.first[round] = min(start, self.first.get(round, start))
+        self.rounds = sorted(self.first)
+        self.starts = [self.first[round] for round in self.rounds]
 
-def _ended(ends: dict[tuple[int, int], int], node: int, round: int) -> int:
-    return ends.get((node, round), 1 << 62)
+    def round_of(self, piece: Piece, node: int) -> int:
+        """The one in which it began, as far as the declared orders leave that open."""
+        place = max(bisect_right(self.starts, piece.start) - 1, 0)
+        round = self.rounds[place]
+        low, high = self.rounds[0], self.rounds[-1]
+        for other, back in self.reached(node, before=True):
+            ended = self.ended[other]
+            place = bisect_right(ended, (piece.start + SLACK, 1 << 62)) - 1
+            high = min(high, ended[place][1] + back if place >= 0 else back)
+        for other, back in self.reached(node, before=False):
+            began = self.began[other]
+            place = bisect_left(began, (piece.end - SLACK, -1))
+            if place < len(began):
+                low = max(low, began[place][1] - back)
+        if low > high:  # an order that was not kept decides nothing
+            return round
+        return max(min(round, high), low)
 
-
-def _late(
-    starts: dict[tuple[int, int], int], declared: Declared, node: int, round: int, end: int
-) -> bool:
-    """Whether it ended after something that has to wait for it, were it of that round."""
-    return any(
-        starts.get((order.target, round + order.rounds_back), 1 << 62) < end - SLACK
-        for order in declared.orders
-        if order.source == node
-    )
+    def reached(self, node: int, before: bool) -> list[tuple[int, int]]:
+        """Nodes of the lane that come before a node, or after it, and so many rounds apart at least."""
+        if (node, before) in self.near:
+            return self.near[node, before]
+        found: dict[int, int] = {node: 0}
+        stack = [node]
+        while stack:
+            at = stack.pop()
+            for order in self.declared.orders:
+                here, there = (
+                    (order.target, order.source) if before else (order.source, order.target)
+                )
+                back = found[at] + order.rounds_back
+                if here == at and back <= FARTHEST and back < found.get(there, FARTHEST + 1):
+                    found[there] = back
+                    stack.append(there)
+        near = [(one, back) for one, back in sorted(found.items()) if one in self.began]
+        self.near[node, before] = near
+        return near

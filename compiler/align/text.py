@@ -32,7 +32,8 @@ def _head(found: dict[str, Any]) -> Iterator[str]:
     letters = "  ".join(f"{letter} {times}" for letter, times in match["letters"].items() if times)
     variant = f"@{found['variant']}" if found["variant"] else ""
     yield f"schedule {found['schedule']}{variant} at {found['bucket']}"
-    yield f"trace    {printable(found['trace'])} ({found['format']}, {printable(found['device']) or 'no device'})"
+    device = printable(found["device"]) or "no device"
+    yield f"trace    {printable(found['trace'])} ({found['format']}, {device})"
     yield f"rounds   {rounds['whole']}{partial}, {rounds['measured']} measured"
     yield (
         f"matched  {match['nodes']} of {match['declared']} nodes, {_percent(match['share'])} of what "
@@ -68,8 +69,8 @@ def _path(found: dict[str, Any]) -> Iterator[str]:
         if one["kind"] == "busy":
             name = f"{one['node']}  ({one['stream']})"
             yield (
-                f"  {name:<38} {shown(one['median']):>10}   {_percent(one['share']):>7}  {one['confidence']:^4}"
-                f"  {one['rounds']}"
+                f"  {name:<38} {shown(one['median']):>10}   {_percent(one['share']):>7}  "
+                f"{one['confidence']:^4}  {one['rounds']}"
             )
             continue
         if one["share"] < LEAST_GAP and one["kind"] != "unknown":
@@ -104,7 +105,7 @@ def _joins(found: dict[str, Any]) -> Iterator[str]:
             name = f"  <- {source['node']}{back}"
             last = f"{source['last']} of {join['rounds']}"
             waited = _spread(source["waited"]) if source["waited"]["rounds"] else ""
-            yield f"  {name:<32} {last:>9}   {waited:<24}".rstrip()
+            yield f"  {name:<31} {last:>9}   {waited:<24}".rstrip()
 
 
 def _communication(found: dict[str, Any]) -> Iterator[str]:
@@ -117,8 +118,9 @@ def _communication(found: dict[str, Any]) -> Iterator[str]:
     for one in found["communication"]:
         yield (
             f"  {one['node']:<24} {shown(one['total']):>10} {shown(one['covered']):>10} "
-            f"{shown(one['exposed']):>10} {_percent(one['share']):>8} {shown(one['exposed_device_wide']):>11} "
-            f"{shown(one['exposed_on_path']):>11}  {one['confidence']:^4}"
+            f"{shown(one['exposed']):>10} {_percent(one['share']):>8} "
+            f"{shown(one['exposed_device_wide']):>11} {shown(one['exposed_on_path']):>11}  "
+            f" {one['confidence']}"
         )
     yield "  covered by work that has no order with it; device-wide, by any work; on the path, of its rounds"
 
@@ -161,8 +163,8 @@ def _broken(found: dict[str, Any]) -> Iterator[str]:
         )
     for one in found["overlaps"]:
         yield (
-            f"  {printable(one['lane'])} runs two things at once {one['pairs']:,} times, {shown(one['time'])} in "
-            "all, which no stream does: its times cannot be trusted"
+            f"  {printable(one['lane'])} runs two things at once {one['pairs']:,} times, "
+            f"{shown(one['time'])} in all, which no stream does: its times cannot be trusted"
         )
 
 
@@ -171,3 +173,20 @@ def _notes(found: dict[str, Any]) -> Iterator[str]:
         yield "NOTES"
         for note in found["notes"]:
             yield f"  {printable(note)}"
+
+
+def ranks_text(found: list[dict[str, Any]]) -> str:
+    """What ranks show side by side."""
+    if not found:
+        return "RANKS\n  no collective of the schedule is in all of the traces\n"
+    lines = [f"{'RANKS':<34} {'last':>9}   waited for the last"]
+    for one in found:
+        lines.append(f"  {one['node']}")
+        for number, rank in enumerate(one["ranks"]):
+            last = f"{rank['last']} of {one['rounds']}"
+            waited = _spread(rank["waited"]) if rank["last"] < one["rounds"] else ""
+            held = rank["held_up_by"] if rank["last"] else None
+            why = f"its own join waits for {held}" if held else ""
+            name = f"rank {number}  {printable(rank['trace'])}"
+            lines.append(f"    {name:<30} {last:>9}   {waited or why}".rstrip())
+    return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from drawing.traces import Drawn, Kernel, Truth, damaged, drawn, truth
+from drawing.traces import ROUNDS, Drawn, Kernel, Truth, damaged, drawn, truth
 from plait.compiler.align.aligned import Aligned, AlignError, align
 from plait.compiler.align.gates import path, signature
 from plait.compiler.align.joins import joins
@@ -17,11 +17,13 @@ ONE_NAME = "one name alone is of"
 
 
 def aligned(random: Random, damage: bool) -> tuple[Drawn, Aligned] | None:
-    """None where a trace shows nothing that tells rounds apart, and that is said."""
+    """None where a trace shows nothing that tells rounds apart, and that is said; and where nothing of a
+    round is left, which no one can see."""
     made = drawn(random)
     if damage:
         damaged(random, made)
-    if not any(one.node and not one.lost for one in made.kernels):
+    seen = {one.round for one in made.kernels if one.node and not one.lost and not one.renamed}
+    if len(seen) < ROUNDS:
         return None
     with tempfile.TemporaryDirectory() as folder:
         trace = read_trace(str(made.write(Path(folder) / "drawn.json")))
@@ -93,7 +95,9 @@ def _joins(its: Aligned, true: Truth, damage: bool) -> list[str]:
     nodes, said = its.declared.nodes, []
     for join in joins(its):
         for met in join.met:
-            sources = [(nodes[one.source].name, met.round - one.rounds_back) for one in join.sources]
+            sources = [
+                (nodes[one.source].name, met.round - one.rounds_back) for one in join.sources
+            ]
             if any(one not in true.spans for one in sources):
                 continue
             last = true.last(sources)

@@ -24,6 +24,7 @@ from plait.runtime.schedule import HOST, Schedule
 MARKS = ("host", "stream", "none")
 DROPPED, INSERTED, RENAMED = 0.05, 0.05, 0.10
 MOST_KERNELS = 5
+ROUNDS = 8
 
 
 @dataclass
@@ -119,20 +120,26 @@ def _event(
     }
 
 
-def drawn(random: Random, rounds: int = 8, marks: str | None = None) -> Drawn:
+def drawn(random: Random, rounds: int = ROUNDS, marks: str | None = None) -> Drawn:
     """A safe round of `drawing.safe`, so often, without damage."""
     text = safe_round(random, guarded=0).text()
     return traced(random, compile_source(Source("drawn.spec", text), Asked()), rounds, marks)
 
 
 def traced(
-    random: Random, schedule: Schedule, rounds: int, marks: str | None = None, most: int = MOST_KERNELS
+    random: Random,
+    schedule: Schedule,
+    rounds: int,
+    marks: str | None = None,
+    most: int = MOST_KERNELS,
 ) -> Drawn:
     costs = tuple(
         (phase.name, Cost(Law(random.randrange(8_000, 90_000)), host=random.randrange(2_000)))
         for phase in schedule.phases
     )
-    host = HostCosts(run=4_000, replay=6_000, load=2_000, record=500, wait=500, block=500, round=1_000)
+    host = HostCosts(
+        run=4_000, replay=6_000, load=2_000, record=500, wait=500, block=500, round=1_000
+    )
     profile = Profile("drawn", "cpu", (), host, StreamCosts(load=900, replay=2_000, gap=400), costs)
     bucket = schedule.buckets.index(schedule.widest)
     found = simulate(schedule, profile, [bucket] * rounds)
@@ -155,7 +162,11 @@ def traced(
         if span.stream < 0 or doing.kind not in ("phase", "load") or span.end == span.start:
             continue
         graph = doing.capture is not None
-        key = ("replay", doing.capture, doing.round) if graph else (doing.kind, doing.number, doing.round)
+        key = (
+            ("replay", doing.capture, doing.round)
+            if graph
+            else (doing.kind, doing.number, doing.round)
+        )
         start, end = issued[key]
         _, inside, stream = found.lanes.places[span.stream]
         lane = stream if inside is None else stream + 10 * (inside + 1)
@@ -179,7 +190,9 @@ def traced(
                 last = span.end - random.randrange(slot // 4)
             name = f"{doing.name}_k{place}<float, {random.randrange(9)}>(int)"
             made.kernels.append(
-                Kernel(name, lane, first, last, correlations[key], node, doing.round, doing.name, place)
+                Kernel(
+                    name, lane, first, last, correlations[key], node, doing.round, doing.name, place
+                )
             )
     made.kernels.sort(key=lambda one: (one.start, one.end))
     return made

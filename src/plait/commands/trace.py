@@ -6,7 +6,10 @@ import argparse
 from importlib import import_module
 
 DESCRIPTION = "Read traces: Plait's own, torch.profiler's, Ascend's and Nsight's."
-SUBCOMMANDS = {"show": "say what stands in a trace"}
+SUBCOMMANDS = {
+    "show": "say what stands in a trace",
+    "align": "read one against the spec whose rounds it shows",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

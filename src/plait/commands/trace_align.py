@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plait.commands.asked import add_spec_arguments, compiled
-from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked
+from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
 from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
+    from plait.compiler.align.aligned import Aligned
     from plait.compiler.traces.model import Trace
     from plait.runtime.schedule import Bucket, Schedule
 
@@ -26,9 +27,10 @@ LEAST_MATCHED = 0.9
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s)")
 _UNITS = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 DESCRIPTION = (
-    "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path that "
-    "adds up to every round, who was last at each join, what communication is exposed, what the spec says and "
-    "the trace breaks. Exit 1 when too little was matched, an order was broken, or a gate was not met."
+    "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path "
+    "that adds up to every round, who was last at each join, what communication is exposed, what the spec "
+    "says and the trace breaks. Exit 1 when too little was matched, an order was broken, or a gate was "
+    "not met."
 )
 
 
@@ -36,7 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "spec", metavar="SPEC", help="a .spec file, SPEC@VARIANT, or a schedule's .json"
     )
-    parser.add_argument("trace", metavar="TRACE", help="as `plait trace show` reads it")
+    parser.add_argument(
+        "trace",
+        metavar="TRACE",
+        nargs="+",
+        help="as `plait trace show` reads it; several are of ranks, to be held side by side",
+    )
     parser.add_argument(
         "--map",
         action="append",
@@ -68,31 +75,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", metavar="FILE", help="exit 1 when worse than this report, written with --json"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page: measured, its path, predicted"
+    )
+    parser.add_argument("--perfetto", metavar="FILE", help="write the same for Perfetto")
     add_cost_arguments(parser)
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.align.aligned import AlignError, align
-    from plait.compiler.align.names import MapError
-    from plait.compiler.align.report import report
-    from plait.compiler.align.text import text
-    from plait.compiler.traces.read import read_trace
-    from plait.compiler.traces.trace_error import TraceError
+    from plait.compiler.align.ranks import ranks
+    from plait.compiler.align.text import ranks_text, text
 
     if not 0 <= options.threshold <= 1:
         raise Refused(f"--threshold {options.threshold:g}: write a share of 0 to 1")
+    if len(options.trace) > 1 and (options.html or options.perfetto or options.baseline):
+        raise Refused("--html, --perfetto and --baseline are for one trace")
     tolerance = None if options.tol is None else _time(options.tol)
-    accepted = accepted_asked(options)
     old = _baseline(options.baseline) if options.baseline else None
     schedule = compiled(options, options.spec)
-    progress(f"reading {options.trace}")
+    every = [_aligned(options, schedule, file, tolerance) for file in options.trace]
+    beside = ranks([made for made, _ in every]) if len(every) > 1 else []
+    reports = [found for _, found in every]
+    if options.json:
+        data = {"ranks": reports, "collectives": beside} if len(every) > 1 else reports[0]
+        print(json.dumps(data, indent=2))
+    else:
+        pages = [text(found) for found in reports]
+        print("\n".join([*pages, ranks_text(beside)] if len(every) > 1 else pages), end="")
+    print(end="", flush=True)
+    if options.html or options.perfetto:
+        _draw(options, *every[0])
+    fallen = [one for found in reports for one in _fallen(options, found, old)]
+    for one in fallen:
+        print(f"plait trace: {one}", file=sys.stderr)
+    broken = any(found["broken"] or found["overlaps"] for found in reports)
+    return DIFFERS if fallen or broken else FINE
+
+
+def _aligned(
+    options: argparse.Namespace, schedule: Schedule, file: str, tolerance: int | None
+) -> tuple[Aligned, dict[str, Any]]:
+    from plait.compiler.align.aligned import AlignError, align
+    from plait.compiler.align.names import MapError
+    from plait.compiler.align.report import report
+    from plait.compiler.traces.read import read_trace
+    from plait.compiler.traces.trace_error import TraceError
+
+    progress(f"reading {file}")
     try:
-        trace = read_trace(options.trace)
+        trace = read_trace(file)
         bucket = _bucket(options, schedule, trace)
-        progress("aligning")
+        progress(f"aligning {file}")
         made = align(schedule, bucket, trace, options.map, tolerance, options.device)
-        found = report(made, accepted)
+        found = report(made, accepted_asked(options))
     except MapError as error:
         raise Refused(f"--map {error}") from None
     except (AlignError, TraceError) as error:
@@ -101,15 +137,21 @@ def run(options: argparse.Namespace) -> int:
         progress("")
     if found["matched"]["share"] < options.threshold and not options.force:
         raise Refused(_too_little(found, options.threshold), DIFFERS)
-    if options.json:
-        print(json.dumps(found, indent=2))
-    else:
-        print(text(found), end="")
-    print(end="", flush=True)
-    fallen = list(_fallen(options, found, old))
-    for one in fallen:
-        print(f"plait trace align: {one}", file=sys.stderr)
-    return DIFFERS if fallen or found["broken"] or found["overlaps"] else FINE
+    return made, found
+
+
+def _draw(options: argparse.Namespace, made: Aligned, found: dict[str, Any]) -> None:
+    from plait.compiler.emit.measured import measured
+
+    picture = measured(made, found, profile_asked(options, made.schedule))
+    if options.html:
+        from plait.compiler.emit.page.page import page
+
+        write_whole(options.html, page(picture))
+    if options.perfetto:
+        from plait.compiler.emit.perfetto import perfetto
+
+        write_whole(options.perfetto, perfetto(picture))
 
 
 def _fallen(options: argparse.Namespace, found: dict[str, Any], old: Any) -> Iterator[str]:
@@ -140,6 +182,7 @@ def _too_little(found: dict[str, Any], threshold: float) -> str:
         f"{found['rounds']['whole']:,} rounds declare were seen, {100 * match['share']:.1f} % where "
         f"{100 * threshold:g} % are asked for"
         + (f"; not seen: {missing}" if missing else "")
+        + "".join(f"; {note}" for note in found["notes"][:1])
         + "; say what names of the trace mean with --map 'REGEX=PHASE', or report all the same with --force"
     )
 
