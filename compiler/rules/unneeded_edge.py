@@ -131,11 +131,11 @@ def _diagnostic(orders: list[Order], span: Span) -> Diagnostic:
         RULE.severity,
         facts=(("edge", text), ("cost", cost)),
         help=f"remove it, or say why it stands: `# allow {RULE.code}: REASON`",
-        fix=Fix(f"remove `{span.text}`", _removal(span)),
+        fix=Fix(f"remove `{span.text}`", removal(span)),
     )
 
 
-def _removal(span: Span) -> tuple[Edit, ...]:
+def removal(span: Span) -> tuple[Edit, ...]:
     """Without a statement, and without its line where that holds nothing else."""
     text = span.source.text
     start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end) + 1

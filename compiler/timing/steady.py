@@ -11,8 +11,8 @@ from plait.compiler.timing.simulate import Simulation, simulate
 from plait.dsl.record import Record
 from plait.runtime.schedule import Schedule
 
-FIRST_ROUNDS = 6
-MOST_ROUNDS = 96
+FIRST_ROUNDS = 8
+MOST_ROUNDS = 128
 LONGEST_PERIOD = 4
 """Rounds after which times repeat: buffers with copies may let every second round start earlier."""
 
@@ -20,7 +20,7 @@ LONGEST_PERIOD = 4
 class Steady(Record):
     simulation: Simulation
     round: int
-    """Number of the round that stands for all: the last."""
+    """Number of the round that stands for all: the last that was over while every stream had more to do."""
     period: int | None
     """After how many rounds times repeat; None: not within `MOST_ROUNDS`."""
 
@@ -62,10 +62,25 @@ def steady(
     rounds = FIRST_ROUNDS
     while True:
         found = simulate(schedule, profile, [bucket] * rounds, skews)
-        period = _period(found.round_times()[1:])
+        judged = _fed(found)
+        period = _period(found.round_times()[1:judged])
         if period is not None or rounds >= MOST_ROUNDS:
-            return Steady(found, rounds - 1, period)
+            return Steady(found, judged - 1, period)
         rounds *= 2
+
+
+def _fed(found: Simulation) -> int:
+    """Of how many rounds no stream had run dry yet: what would be next shares with what is.
+
+    A stream that waits for no other may be many rounds ahead.
+    """
+    dry: dict[int, int] = {}
+    for span in found.spans:
+        if span.stream >= 0:
+            dry[span.stream] = max(dry.get(span.stream, 0), span.end)
+    first = min(dry.values(), default=found.end + 1)
+    rounds = sum(1 for end in found.ends() if end < first)
+    return max(rounds, 3)
 
 
 def _period(times: Sequence[int]) -> int | None:

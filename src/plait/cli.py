@@ -29,6 +29,7 @@ VERBS = {
     "buckets": "choose buckets for the sizes that were seen",
     "simulate": "foretell how long rounds take, from costs",
     "trace": "read traces of profilers",
+    "tune": "search for a better schedule of the same round",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",

@@ -64,7 +64,7 @@ def _plan(options: argparse.Namespace, source: Source, variant: str | None) -> P
     from plait.dsl.diagnostic import SpecError
 
     try:
-        counts = _histogram(options.histogram)
+        counts = histogram(options.histogram)
         return planned(source, asked_for(options, variant), options.dim, counts, options.most)
     except SpecError as error:
         refuse(error.diagnostics)
@@ -72,7 +72,7 @@ def _plan(options: argparse.Namespace, source: Source, variant: str | None) -> P
         raise Refused(str(error)) from None
 
 
-def _histogram(path: str) -> dict[int, int]:
+def histogram(path: str) -> dict[int, int]:
     """Raises HistogramError, Refused, OSError."""
     from plait.compiler.buckets.histogram import LARGEST, read_histogram
 

@@ -65,6 +65,58 @@ def test_rounds_that_take_turns_have_a_mean() -> None:
     assert found.mean == 10
 
 
+BESIDE = """\
+spec 1
+pipeline p {
+  stream a
+  stream b
+  buffer x : i64[4]
+  buffer y : i64[4] carried
+  fork b from prev read
+  phase write on b { writes x }
+  join write into a
+  phase read on a { reads x }
+  phase last on a { updates y }
+}
+"""
+
+
+def test_a_round_that_repeats_is_followed_by_another() -> None:
+    """The end of one shares with the beginning of the next; that of the last of all has all to itself."""
+    all_of_it = Cost(Law(10), ((0, 1000),))
+    costs = profile(("cores",), write=all_of_it, read=5, last=all_of_it)
+    assert steady(compiled(BESIDE), costs, 0).time == 25
+    assert simulate(compiled(BESIDE), costs, [0] * 8).round_times() == [35, *[25] * 6, 15]
+
+
+APART = """\
+spec 1
+pipeline p {
+  stream a
+  stream b
+  buffer x : i64[4] carried
+  buffer y : i64[4] carried
+  phase short on a { updates x }
+  phase long on b { updates y }
+}
+"""
+
+
+def test_a_stream_that_runs_ahead_is_not_said_to_be_done() -> None:
+    """The short one, which waits only for its issue, takes a part of the long one's time in every round."""
+    host = HostCosts(run=10)
+    all_of_it = ((0, 1000),)
+    costs = Profile(
+        "by hand",
+        "cpu",
+        ("cores",),
+        host,
+        StreamCosts(),
+        (("short", Cost(Law(5), all_of_it)), ("long", Cost(Law(25), all_of_it))),
+    )
+    assert steady(compiled(APART), costs, 0).mean >= 30
+
+
 EXCHANGE = """\
 spec 1
 pipeline p {

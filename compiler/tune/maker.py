@@ -1,0 +1,180 @@
+"""Candidates made of moves: each is proven, then does the same work, then is priced, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from plait.compiler.compile import Proven, lowered, prove
+from plait.compiler.order import Order
+from plait.compiler.timing.costs import Profile
+from plait.compiler.timing.engine import Stuck
+from plait.compiler.tune.bounds import Bound, own, relaxed
+from plait.compiler.tune.candidate import Candidate, Step
+from plait.compiler.tune.fitted import Fitted, Refused, Worthless, fitted, laid_out, variants
+from plait.compiler.tune.meaning import Meaning, meanings
+from plait.compiler.tune.move import Move, Space
+from plait.compiler.tune.price import Load, Price, mean, priced
+from plait.dsl.span import Source
+from plait.runtime.schedule import Bucket, Schedule
+
+Tokens = Callable[[Schedule], Fraction]
+"""How many a round of a schedule commits."""
+NO_BUCKET, STUCK = "no bucket", "stuck"
+"""Why a sound text is refused, beside the codes of findings."""
+
+
+@dataclass
+class Counts:
+    seen: int = 0
+    """Texts that moves led to, each once."""
+    refused: dict[str, int] = field(default_factory=dict)
+    """Those that are not sound whatever edges they are given, by code."""
+    other_work: int = 0
+    """Those that would compute something else."""
+    pruned: int = 0
+    """Those that a bound keeps from being better."""
+    priced: int = 0
+
+    def refuse(self, why: str) -> None:
+        self.refused[why] = self.refused.get(why, 0) + 1
+
+    @property
+    def unsound(self) -> int:
+        return sum(self.refused.values())
+
+
+class _OtherWork(Exception):
+    """A text that would compute something else."""
+
+
+class Maker:
+    def __init__(self, space: Space, profile: Profile, load: Load, tokens: Tokens):
+        self.space = space
+        self.profile = profile
+        self.load = load
+        self.tokens = tokens
+        self.counts = Counts()
+        self.known: dict[str, Candidate | None] = {}
+        """By text as it was before it was given edges, and as it is; None: it was refused."""
+        self.priced: list[Candidate] = []
+
+    def start(self, source: Source) -> Candidate:
+        """Raises SpecError for a text that has errors, ValueError and Stuck as `priced`."""
+        for variant in variants(source, self.space.asked):
+            prove(source, replace(self.space.asked, variant=variant))
+        fit = fitted(source, self.space.asked)
+        schedule = lowered(fit.proven[0], self.space.asked)
+        bound, least = self.bounds(schedule, fit.proven[0])
+        price = priced(schedule, self.profile, self.load, self.tokens(schedule))
+        found = self.candidate(fit, (), bound, least, price)
+        self.known[fit.source.text] = found
+        return found
+
+    def made(self, one: Candidate, move: Move, most: Fraction | None) -> Candidate | None:
+        """What a move makes of a text; None where that was seen before, or is not to be had.
+
+        A price is not worked out where a token surely takes longer than `most` nanoseconds.
+        """
+        try:
+            text = laid_out(Source(one.source.name, move.text, one.source.folder))
+        except Refused:
+            return None  # a move that can be written nowhere in such a text
+        if text.text in self.known:
+            return None
+        self.counts.seen += 1
+        self.known[text.text] = found = self.tried(one, move, text, most)
+        if found is None or (found.source.text != text.text and found.source.text in self.known):
+            return None
+        self.known[found.source.text] = found
+        return found
+
+    def again(self, one: Candidate, move: Move) -> Candidate | None:
+        """What a move makes of a text, seen before or not."""
+        made = self.made(one, move, None)
+        if made is None:
+            try:
+                text = laid_out(Source(one.source.name, move.text, one.source.folder))
+            except Refused:
+                return None
+            made = self.known.get(text.text)
+            made = made and self.known.get(made.source.text)
+        if made is None or not made.steps:
+            return made
+        last = made.steps[-1].replace(move=move.what, price=made.price)
+        return replace(made, steps=(*one.steps, last))
+
+    def tried(
+        self, one: Candidate, move: Move, text: Source, most: Fraction | None
+    ) -> Candidate | None:
+        found: dict[str, tuple[Schedule, Bound, Fraction]] = {}
+
+        def worth(source: Source, proven: Proven) -> bool:
+            if not move.other_work and _differ(_meanings(proven), one.meanings[0]):
+                raise _OtherWork
+            schedule = lowered(proven, self.space.asked)
+            found[source.text] = schedule, *self.bounds(schedule, proven)
+            least = found[source.text][2] / self.tokens(schedule)
+            return move.other_work or most is None or least <= most
+
+        try:
+            fit = fitted(text, self.space.asked, one.noted, worth)
+            whole = tuple(map(_meanings, fit.proven))
+            if not move.other_work and any(map(_differ, whole, one.meanings)):
+                raise _OtherWork
+            schedule, bound, least = found[fit.source.text]
+            price = priced(schedule, self.profile, self.load, self.tokens(schedule))
+        except Worthless as less:
+            self.counts.pruned += 1
+            _, bound, least = found[less.source.text]
+            step = Step(move.what)
+            return replace(
+                one, source=less.source, steps=(*one.steps, step), least=least, spare=(), price=None
+            )
+        except _OtherWork:
+            self.counts.other_work += 1
+        except (Refused, ValueError, Stuck) as why:
+            kinds = {ValueError: NO_BUCKET, Stuck: STUCK}
+            self.counts.refuse(kinds.get(type(why), str(why)))
+        else:
+            step = Step(move.what, fit.added, fit.dropped, price)
+            return self.candidate(fit, (*one.steps, step), bound, least, price)
+        return None
+
+    def candidate(
+        self, fit: Fitted, steps: tuple[Step, ...], bound: Bound, least: Fraction, price: Price
+    ) -> Candidate:
+        found = tuple(map(_meanings, fit.proven))
+        spare = tuple(Move(said, text) for said, text in fit.spare)
+        made = Candidate(fit.source, steps, bound, least, found, fit.noted, spare, price)
+        self.counts.priced += 1
+        self.priced.append(made)
+        return made
+
+    def bounds(self, schedule: Schedule, proven: Proven) -> tuple[Bound, Fraction]:
+        """Over all buckets that serve the load: of all such schedules, and of this one."""
+        buckets = self.load.buckets(schedule)
+        routes = {number: _order(schedule.buckets[number], proven) for number in buckets}
+        wide = {
+            number: relaxed(schedule, self.profile, number, order.round)
+            for number, order in routes.items()
+        }
+        own_time = mean(buckets, lambda number: own(schedule, self.profile, number).time)
+        time = mean(buckets, lambda number: wide[number].time)
+        most = max(buckets, key=lambda number: (buckets[number], number))
+        return Bound(time, wide[most].what), max(time, own_time)
+
+
+def _order(bucket: Bucket, proven: Proven) -> Order:
+    wanted = dict(bucket.sizes), dict(bucket.route)
+    return next(one for one in proven.orders if (one.round.sizes, one.round.route) == wanted)
+
+
+def _meanings(proven: Proven) -> dict[str, Meaning]:
+    return meanings(order.round for order in proven.orders)
+
+
+def _differ(one: dict[str, Meaning], other: dict[str, Meaning]) -> bool:
+    """On a route that both have."""
+    return any(other[answers] != found for answers, found in one.items() if answers in other)
