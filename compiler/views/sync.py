@@ -9,7 +9,9 @@ from typing import Any
 
 from plait.compiler.order import Order
 from plait.compiler.round import Edge, Round
+from plait.compiler.target import Target
 from plait.compiler.views.counted import counted
+from plait.compiler.views.hollow import Whole, whole, whole_lines
 from plait.compiler.wiring import Cover, Pair, Reason, account
 from plait.dsl.values import plain
 from plait.runtime.schedule import Bucket, Schedule
@@ -75,9 +77,10 @@ class Sync:
     emitted: Counts
     least: Counts
     """What the declarations alone would need."""
+    whole: tuple[Whole, ...]
 
 
-def sync(found: Order, schedule: Schedule) -> Sync:
+def sync(found: Order, schedule: Schedule, target: Target) -> Sync:
     """The account of a proven round at one bucket, and of the program that its schedule has for it."""
     round, made = found.round, account(found)
     return Sync(
@@ -89,6 +92,7 @@ def sync(found: Order, schedule: Schedule) -> Sync:
         made.written,
         _emitted(schedule, _bucket(schedule, round)),
         Counts(len(made.least), made.least_records),
+        whole(round, target),
     )
 
 
@@ -172,6 +176,7 @@ def sync_text(found: Sync) -> str:
             out.append(f"         {edge.target} comes after {by}, which covers it")
     if not found.dropped:
         out.append("       none")
+    out += whole_lines(found.whole)
     out += ["", f"written  {found.written} edges between two streams"]
     out += [
         f"{name.ljust(8)} {counted(one.waits, 'wait')}, {counted(one.records, 'record')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given, settings
 
@@ -48,6 +49,14 @@ pipeline p {
   join side into main
 }
 """
+HOLLOW = """\
+in flight without a hook
+
+   57  layer.routed.dispatch runs whole on a stream of its own, layer.routed.dispatch
+         hook and event do nothing on ascend910c: the waits above are all the order it has
+   61  layer.routed.combine runs whole on a stream of its own, layer.routed.combine
+         hook and event do nothing on ascend910c: the waits above are all the order it has
+"""
 
 
 def test_every_wait_has_its_reason_and_every_other_edge_its_cover(tmp_path, capsys) -> None:
@@ -60,6 +69,16 @@ def test_every_wait_has_its_reason_and_every_other_edge_its_cover(tmp_path, caps
     found = json.loads(capsys.readouterr().out)
     assert found["emitted"] == found["least"] == {"waits": 2, "records": 2}
     assert [wait["needed"][0]["buffer"] for wait in found["waits"]] == ["x", "x"]
+
+
+def test_a_launch_is_whole_where_hooks_are_hollow(root: Path, capsys) -> None:
+    """On Ascend the page says so of each; where a hook receives, and of phases, there is nothing to say."""
+    moe = str(root / "examples" / "moe.spec")
+    assert main(["explain", moe, "--sync", "--target", "ascend910c"]) == 0
+    assert HOLLOW in capsys.readouterr().out
+    for words in ([moe, "--target", "cuda"], [f"{moe}@normal", "--target", "ascend910c"]):
+        assert main(["explain", *words, "--sync", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["whole"] == []
 
 
 @given(round_texts())

@@ -137,6 +137,7 @@ PAGES = [
             "budgets",
             "order",
             "ranks",
+            "the-round",
             "architecture",
             "diff",
         )

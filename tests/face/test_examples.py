@@ -291,6 +291,19 @@ def test_the_table_has_every_row() -> None:
         assert bool(files) == (int(number) in tested) and (files or last.startswith("no spec: "))
 
 
+def test_both_tables_say_the_same() -> None:
+    """A file has the facts that name it."""
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    shown: dict[str, list[str]] = {}
+    for row, last in re.findall(r"^\| (R\d+) \|.*\| ([^|]*) \|$", text, re.MULTILINE):
+        for name in re.findall(r"`(\w+)\.spec`", last):
+            shown.setdefault(name, []).append(row)
+    rows = re.findall(r"^\| \[`(\w+)\.spec`\].*\|([^|]*)\|$", text, re.MULTILINE)
+    assert {name: facts.strip() for name, facts in rows} == {
+        name: ", ".join(shown.get(name, [])) for name in NAMES
+    }
+
+
 def test_offload_computes_while_it_moves() -> None:
     """Layer 1 is loaded under layer 0, and layer 0 stored under layer 1."""
     order = routes("offload")[0]

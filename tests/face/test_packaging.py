@@ -116,7 +116,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, root: Path) -
         for path in (root / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 assert f"plait/{path.relative_to(root)}" in names, path
-    assert "plait/examples/eagle.spec" in names and "plait/py.typed" in names
+    assert {
+        "plait/examples/eagle.spec",
+        "plait/examples/costs/eagle.toml",
+        "plait/py.typed",
+    } <= names
     assert {f"plait/templates/starter.{ending}" for ending in ("spec", "py")} <= names
 
 

@@ -330,6 +330,7 @@ def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
         ("accepted a round", f"{outcome['accepted_mean']:.2f}   ({histogram})"),
         ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
         ("tokens/s", _speed(outcome)),
+        ("cost a token", _cost(outcome)),
     ]
     if outcome["faults"]:
         count = len(outcome["faults"])
@@ -361,6 +362,13 @@ def _compared(compared: dict[str, Any]) -> str:
     if not compared["differing"]:
         return f"{compared['replays']} replays, phase by phase: no difference"
     return f"{compared['differing']} of {compared['replays']} replays differ\n{compared['text']}"
+
+
+def _cost(outcome: dict[str, Any]) -> str:
+    cost, accepted = outcome["cost_per_token"], outcome["accepted_mean"]
+    if cost is None:
+        return "-"
+    return f"{1e3 * cost:.2f} ms: {1e3 * cost * accepted:.2f} ms a round over {accepted:.2f} tokens"
 
 
 def _speed(outcome: dict[str, Any]) -> str:

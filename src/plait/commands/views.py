@@ -137,7 +137,7 @@ def _sync(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.views.sync import sync, sync_text
 
     proven = prove(source, asked)
-    return _shown(sync(proven.widest, lowered(proven, asked)), sync_text)
+    return _shown(sync(proven.widest, lowered(proven, asked), proven.target), sync_text)
 
 
 def _ranks(source: Source, asked: Asked, options: Namespace) -> Shown:
