@@ -74,7 +74,8 @@ def _read(path: Path, schedule_from: Callable[[str, str], Schedule]) -> _File:
     about = found.get("plait") if isinstance(found, dict) else None
     if not isinstance(about, dict) or not isinstance(found.get("traceEvents"), list):
         raise CalibrateError(
-            f"{path}: does not say of which schedule it is; take one that `plait run --trace` wrote"
+            f"{path}: does not say of which schedule it is: take one that `plait run --trace` wrote, or name "
+            "what ran with `plait calibrate --spec`"
         )
     schedule = schedule_from(json.dumps(about.get("schedule")), f"{path}: plait.schedule")
     try:

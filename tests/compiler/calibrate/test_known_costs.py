@@ -209,7 +209,7 @@ def test_rounds_that_were_only_timed_are_taken_before_others(compiled, tmp_path:
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", "does not say of which schedule it is; take one that `plait run --trace` wrote"),
+        ("[]", "does not say of which schedule it is: take one that `plait run --trace` wrote"),
         ('{"traceEvents": [], "plait": {}}', "plait.schedule"),
         ("[" * 100_000, "is not JSON"),
     ],
