@@ -141,8 +141,12 @@ def _as_issued(pieces: Sequence[Piece], numbers: Iterable[int]) -> list[int]:
 
 def _between(pieces: Sequence[Piece], rounds: list[int]) -> None:
     """What has no name is of the round of the nearest that has one: as issued, or else on its lane."""
+    if -1 not in rounds:
+        return
     issued = _as_issued(pieces, [n for n, piece in enumerate(pieces) if piece.issued >= 0])
     _nearest(issued, [pieces[n].issued for n in issued], rounds)
+    if -1 not in rounds:
+        return
     lanes: dict[int, list[int]] = {}
     for number, piece in enumerate(pieces):
         lanes.setdefault(piece.lane, []).append(number)
