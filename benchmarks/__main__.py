@@ -22,6 +22,7 @@ NAMES = (
     "align",
     "speculation",
     "exposed",
+    "calibrate",
 )
 
 

@@ -28,6 +28,7 @@ VERBS = {
     "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
     "simulate": "foretell how long rounds take, from costs",
+    "calibrate": "take costs from rounds that were measured",
     "trace": "read traces of profilers",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "doctor": "say what of this machine can be used, and why not the rest",
