@@ -131,6 +131,13 @@ def test_the_page_says_where_the_round_went(here: Path, capsys) -> None:
     assert (code, page) == (0, PAGE)
 
 
+def test_the_document_shows_that_page(root: Path) -> None:
+    """With the spec that it is of."""
+    text = (root / "docs/align.md").read_text(encoding="utf-8")
+    assert f"```spec\n{SPEC}```" in text
+    assert f"```\n{PAGE}```" in text
+
+
 def test_an_order_that_was_not_kept_is_a_finding(here: Path, capsys) -> None:
     """It is never mended without a word: exit 1, with by how much and in how many rounds."""
     write(here / "run.json", rounds(WHOLE[0], ("layout", 9, 30, 60), WHOLE[2]))
