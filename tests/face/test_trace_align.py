@@ -63,7 +63,8 @@ def write(path: Path, events: list[dict[str, Any]]) -> None:
 
 def align(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["trace", "align", *arguments])
-    return code, *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def test_the_embedded_models_run_is_matched_whole(root: Path, tmp_path: Path, capsys) -> None:

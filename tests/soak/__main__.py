@@ -73,7 +73,7 @@ def aligned_table(found: dict) -> str:
     return "\n".join(
         [
             "",
-            "Traces of random rounds, with a twentieth of their kernels dropped, a twentieth inserted and a tenth",
+            "Traces of random rounds, a twentieth of their kernels dropped, a twentieth inserted, a tenth",
             "renamed: what is said of joins, paths and the ends of rounds is so, or not known.",
             "",
             "| traces | kernels that survive | given to their node | said wrongly | processor time |",
