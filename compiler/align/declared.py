@@ -62,7 +62,9 @@ class Declared(Record):
         for node in unseen:
             into = [ends for ends in orders if ends[1] == node]
             out = [ends for ends in orders if ends[0] == node]
-            kinds = {ends: orders.pop(ends) for ends in {*into, *out}}
+            kinds: dict[tuple[int, int, int], OrderKind] = {}
+            for ends in {*into, *out}:
+                kinds[ends] = orders.pop(ends)
             for one in into:
                 for other in out:
                     if one[0] != node != other[1]:
