@@ -19,6 +19,7 @@ NAMES = (
     "overlap",
     "dispatch",
     "simulate",
+    "align",
     "speculation",
     "exposed",
     "calibrate",

@@ -33,14 +33,17 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
     In a trace without a device they are the marks themselves, as are those on streams that hold nothing.
     """
     tokens: dict[str, str] = {}
-    found = []
+    found: list[Piece] = []
+    new = tuple.__new__
     own = [lane.device == device for lane in trace.lanes]
     bare = {window.mark for window in trace.windows if window.how == "device" and not window.slices}
     known: dict[tuple[str, str, int], Said] = {}
     for number, one in enumerate(trace.slices):
         if one.kind in NO_WORK:
             continue
-        if own[one.lane] and number in bare:
+        if one.kind == "compute" and own[one.lane] and not one.phase:
+            said = names.of(one.name)
+        elif own[one.lane] and number in bare:
             said = _marked(names, one)
         else:
             said = _said(trace, names, one, number, own[one.lane], bool(device))
@@ -55,7 +58,8 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
         if name is None:
             name = tokens[one.name] = token(one.name)
         issued = one.start if trace.lanes[one.lane].device == HOST else one.issued
-        found.append(Piece(number, one.lane, one.start, one.end, issued, name, one.replay, said))
+        values = (number, one.lane, one.start, one.end, issued, name, one.replay, said)
+        found.append(new(Piece, values))
     return found
 
 
