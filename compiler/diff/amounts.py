@@ -1,0 +1,103 @@
+"""What a round takes on each side, as figures: which way each went, by how much, and whether that is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Literal
+
+from plait.compiler.measures.measures import Measures
+from plait.compiler.timing.drawn import shown
+from plait.dsl.record import Record
+
+Unit = Literal["ns", "B", ""]
+Verdict = Literal["better", "worse", "other", "same"]
+
+
+class Amount(Record):
+    name: str
+    unit: Unit
+    before: Fraction
+    after: Fraction
+    polarity: Literal["less", "none"] = "less"
+    """Whether less of it is better, or neither is."""
+
+    @property
+    def change(self) -> Fraction:
+        return self.after - self.before
+
+    @property
+    def share(self) -> Fraction | None:
+        """Of what it was; None: it was nothing."""
+        return self.change / self.before if self.before else None
+
+    @property
+    def impact(self) -> Fraction:
+        """Of the larger side; the same both ways."""
+        larger = max(self.before, self.after)
+        return abs(self.change) / larger if larger else Fraction(0)
+
+    @property
+    def verdict(self) -> Verdict:
+        if not self.change:
+            return "same"
+        if self.polarity == "none":
+            return "other"
+        return "better" if self.change < 0 else "worse"
+
+    def mirrored(self) -> Amount:
+        return Amount(self.name, self.unit, self.after, self.before, self.polarity)
+
+
+def amounts(
+    before: Measures | None, after: Measures | None, accepted: Fraction | None
+) -> tuple[Amount, ...]:
+    """Every figure that both sides have, the one that changes most first."""
+    if before is None or after is None:
+        return ()
+    found = [
+        Amount(name, unit, Fraction(one), Fraction(other), polarity)
+        for (name, unit, one, polarity), (_, _, other, _) in zip(
+            _figures(before, accepted), _figures(after, accepted), strict=True
+        )
+    ]
+    return tuple(sorted(found, key=lambda one: -one.impact))
+
+
+Figure = tuple[str, Unit, int | Fraction, Literal["less", "none"]]
+
+
+def _figures(of: Measures, accepted: Fraction | None) -> Iterator[Figure]:
+    yield "round", "ns", of.round, "less"
+    if accepted is not None:
+        yield "cost per token", "ns", of.per_token(accepted), "less"
+    yield "communication", "ns", of.communication, "less"
+    yield "exposed beside independent work", "ns", of.exposed.beside, "less"
+    yield "exposed device-wide", "ns", of.exposed.device, "less"
+    yield "exposed on the path", "ns", of.exposed.path, "less"
+    yield "memory", "B", of.memory, "less"
+    yield "streams", "", of.streams, "less"
+    yield "records", "", of.records, "less"
+    yield "waits", "", of.waits, "less"
+    yield "replays", "", of.replays, "none"
+    yield "rows replayed", "", of.rows, "less"
+
+
+def written(value: Fraction, unit: Unit) -> str:
+    """A figure with its unit, its sign if it is less than nothing."""
+    if value < 0:
+        return f"-{written(-value, unit)}"
+    if unit == "ns":
+        return shown(round(value))
+    if unit == "":
+        return f"{round(value):,}"
+    for name, each in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if value >= each:
+            return f"{float(value / each):.3g} {name}" if value < 1000 * each else f"{value // each:,} {name}"
+    return f"{round(value)} B"
+
+
+def percent(share: Fraction) -> str:
+    """Without its sign: `8 %`, `0.3 %`."""
+    of_hundred = abs(100 * share)
+    return f"{float(of_hundred):.2g} %" if of_hundred < 10 else f"{round(of_hundred):,} %"

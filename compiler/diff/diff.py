@@ -1,0 +1,73 @@
+"""Two schedules compared: all that differs, as data that prints itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from plait.compiler.diff.amounts import Amount, amounts
+from plait.compiler.diff.names import matched
+from plait.compiler.diff.orders import Orders, orders
+from plait.compiler.diff.row import Row
+from plait.compiler.diff.rows import rows
+from plait.compiler.diff.side import Side, hazards, side_of
+from plait.dsl.record import Record
+from plait.runtime.schedule import Schedule
+
+
+class Diff(Record):
+    """False where nothing differs."""
+
+    before: str
+    after: str
+    at: tuple[str, str]
+    """The bucket of each side that orders and amounts are of."""
+    costs: tuple[str, str]
+    """Names of the profiles that times are from; empty without."""
+    rows: tuple[Row, ...]
+    orders: Orders
+    hazards: tuple[Row, ...]
+    """New ones, then those that are gone."""
+    stuck: tuple[bool, bool]
+    """Which side waits in a circle, and so takes no time that could be told."""
+    amounts: tuple[Amount, ...]
+    """By impact, those that are the same last; none where times were not asked for."""
+
+    def __bool__(self) -> bool:
+        changed = any(one.change for one in self.amounts)
+        counted = self.orders.gained + self.orders.lost
+        return bool(self.rows or counted or self.hazards or changed)
+
+    @property
+    def new_hazards(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.hazards if row.change == "added")
+
+    def amount(self, name: str) -> Amount | None:
+        return next((one for one in self.amounts if one.name == name), None)
+
+    def __str__(self) -> str:
+        from plait.compiler.diff.text import text
+
+        return text(self)
+
+
+def diff(
+    before: Side | Schedule, after: Side | Schedule, accepted: Fraction | None = None
+) -> Diff:
+    """What differs, in a fixed order: equal sides give nothing, swapped ones the same mirrored."""
+    first, second = (one if isinstance(one, Side) else side_of(one) for one in (before, after))
+    names = matched(first.schedule, second.schedule)
+    found = rows(first.schedule, second.schedule, names)
+    ordered = Orders((), 0, 0)
+    if found or first.bucket != second.bucket:
+        ordered = orders((first.schedule, first.at), (second.schedule, second.at), names)
+    return Diff(
+        first.title,
+        second.title,
+        (first.at.name, second.at.name),
+        tuple(one.measures.costs if one.measures else "" for one in (first, second)),  # type: ignore[arg-type]
+        tuple(found),
+        ordered,
+        hazards(first, second),
+        (first.stuck, second.stuck),
+        amounts(first.measures, second.measures, accepted),
+    )

@@ -1,0 +1,155 @@
+"""Everything that differs between two schedules but for what follows from it: rows in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from plait.compiler.diff.facts import PLACE, Key, Parts, Texts, facts
+from plait.compiler.diff.names import Thing
+from plait.compiler.diff.programs import listing
+from plait.compiler.diff.row import Row
+from plait.runtime.schedule import Schedule
+
+MOST_SHOWN = 2
+"""Buckets of which a text is given, where they differ."""
+FOLLOWED = frozenset({"capture", "phase", "edge", "issue"})
+"""Kinds that account for what instructions there are."""
+
+
+def rows(before: Schedule, after: Schedule, names: Mapping[Thing, str]) -> list[Row]:
+    """Equal schedules give none, swapped ones mirrored rows."""
+    found = list(_Rows(before, after, names).rows())
+    if FOLLOWED.isdisjoint(row.kind for row in found):
+        found += _programs(before, after, names)
+    return found
+
+
+def _called(names: Mapping[Thing, str], thing: Thing) -> str:
+    """What the second side calls a thing of the first; of a load, its capture says."""
+    kind, name = thing
+    if (capture := name.removesuffix(".loaded")) != name and ("capture", capture) in names:
+        return f"{names['capture', capture]}.loaded"
+    if thing in names:
+        return names[thing]
+    for word in ("start of ", "end of "):
+        if kind == "capture" and name.startswith(word):
+            return word + _called(names, (kind, name.removeprefix(word)))
+    return name
+
+
+class _Rows:
+    def __init__(self, before: Schedule, after: Schedule, names: Mapping[Thing, str]):
+        self.first, self.second = facts(before), facts(after)
+        self.seen = facts(before, lambda thing: _called(names, thing))
+        """The first side in the names of the second."""
+        self.buckets = {
+            one.name: names["bucket", one.name]
+            for one in before.buckets
+            if ("bucket", one.name) in names
+        }
+
+    def rows(self) -> Iterator[Row]:
+        for kind, second in self.second.items():
+            known = {
+                key: (own, parts, self.seen[kind][key])
+                for key, (own, parts) in zip(
+                    self.seen[kind], self.first[kind].items(), strict=True
+                )
+            }
+            for key in dict.fromkeys([*known, *second]):
+                if key not in second:
+                    own, parts, _ = known[key]
+                    yield Row(kind, _shown(own), "", _whole(parts), "")
+                elif key not in known:
+                    yield Row(kind, "", _shown(key), "", _whole(second[key]))
+                else:
+                    yield from self.both(kind, key, second[key], *known[key])
+
+    def both(self, kind: str, key: Key, after: Parts, own: Key, before: Parts, seen: Parts) -> Iterator[Row]:
+        was, now = _shown(own), _shown(key)
+        told = []
+        moved = False
+        for part in dict.fromkeys([*before, *after]):
+            texts = before.get(part, {}), seen.get(part, {}), after.get(part, {})
+            if (differs := self.differs(*texts)) is not None:
+                told.append(differs)
+                moved |= kind == "phase" and part == PLACE
+        if told:
+            texts = (", ".join(filter(None, side)) or "nothing" for side in zip(*told, strict=True))
+            yield Row(kind, was, now, *texts, moved)
+        elif was != now and len(key) == 1:
+            yield Row(kind, was, now, was, now)
+
+    def differs(self, before: Texts, seen: Texts, after: Texts) -> tuple[str, str] | None:
+        """What the sides say of one part where they say different things, bucket by bucket."""
+        buckets = [
+            (own, name)
+            for own, name in (("", ""), *self.buckets.items())
+            if own in before or name in after
+        ]
+        if not buckets:
+            told = _one(before), _one(after)
+            return None if [*seen.values()] == [*after.values()] else told
+        found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for own, name in buckets:
+            if seen.get(name, "") != after.get(name, ""):
+                texts = before.get(own, ""), after.get(name, "")
+                found.setdefault(texts, []).append((own, name))
+        if not found:
+            return None
+        if len(found) == 1 and len(next(iter(found.values()))) == len(buckets):
+            return next(iter(found))
+        return _apart(found, 0), _apart(found, 1)
+
+
+def _apart(found: Mapping[tuple[str, str], list[tuple[str, str]]], side: int) -> str:
+    """What one side says, bucket by bucket."""
+    told = [
+        f"{texts[side] or 'nothing'} at {_few([names[side] for names in places])}"
+        for texts, places in found.items()
+    ]
+    more = len(told) - MOST_SHOWN
+    return "; ".join(told[:MOST_SHOWN] + [f"and {more} more"] * (more > 0))
+
+
+def _programs(before: Schedule, after: Schedule, names: Mapping[Thing, str]) -> Iterator[Row]:
+    """The first instruction that differs, of every bucket that both have."""
+    others = {bucket.name: bucket for bucket in after.buckets}
+    for bucket in before.buckets:
+        other = others.get(names.get(("bucket", bucket.name), ""))
+        if other is None:
+            continue
+        seen = listing(before, bucket, lambda thing: _called(names, thing))
+        own, second = listing(before, bucket), listing(after, other)
+        for number in range(max(len(seen), len(second))):
+            if seen[number : number + 1] != second[number : number + 1]:
+                texts = (
+                    f"instruction {number} is {side[number] if number < len(side) else 'not there'}"
+                    for side in (own, second)
+                )
+                yield Row("program", bucket.name, other.name, *texts)
+                break
+
+
+def _shown(key: Key) -> str:
+    joint = " in " if key[0][0] == "stream" else " -> "
+    return joint.join(name for _, name in key)
+
+
+def _whole(parts: Parts) -> str:
+    return ", ".join(filter(None, map(_one, parts.values())))
+
+
+def _one(texts: Texts) -> str:
+    """What is said in all buckets, or in the first and the last."""
+    told = list(dict.fromkeys(texts.values()))
+    if len(told) <= 1:
+        return told[0] if told else ""
+    (first, one), *_, (last, other) = texts.items()
+    return f"{one or 'nothing'} at {first}, ... {other or 'nothing'} at {last}"
+
+
+def _few(names: list[str]) -> str:
+    if len(names) <= MOST_SHOWN:
+        return ", ".join(names)
+    return f"{names[0]}, ... {names[-1]} ({len(names)} buckets)"
