@@ -1,0 +1,71 @@
+"""The round that all figures are of: one that repeats, with a round before it and one after it simulated."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from plait.compiler.measures.graph import Graph
+from plait.compiler.timing.costs import Profile
+from plait.compiler.timing.engine import Span
+from plait.compiler.timing.issue import Doing
+from plait.compiler.timing.path import Segment
+from plait.compiler.timing.steady import Steady, steady
+from plait.runtime.schedule import Bucket, Phase, Schedule
+
+WORKING = ("phase", "link")
+"""Kinds of spans that are of a phase."""
+
+
+class Window:
+    def __init__(self, found: Steady):
+        """`found` is as simulated; the round looked at is a period before its last."""
+        back = found.period or 1
+        self.period = back
+        self.steady = found.replace(round=found.round - back)
+        self.mean = found.mean
+        self.round = self.steady.round
+        self.start, self.end = self.steady.start, self.steady.end
+        self.schedule: Schedule = found.simulation.schedule
+        self.profile: Profile = found.simulation.profile
+        self.number = found.simulation.buckets[self.round]
+        self.bucket: Bucket = self.schedule.buckets[self.number]
+        self.spans = found.simulation.spans
+
+    @property
+    def time(self) -> int:
+        return self.end - self.start
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph(self.steady.simulation)
+
+    @cached_property
+    def path(self) -> list[Segment]:
+        """Segments that tile the time from `start` to `end`."""
+        return self.steady.path()
+
+    @cached_property
+    def of_round(self) -> list[int]:
+        """The spans that the round issued, the hosts' included, as they began."""
+        return [n for n, span in enumerate(self.spans) if span.what.round == self.round]
+
+    def phase(self, span: Span) -> Phase | None:
+        """That a span is of, on a stream or on a host."""
+        doing: Doing = span.what
+        return self.schedule.phases[doing.number] if doing.kind in WORKING else None
+
+    def communicates(self, span: Span) -> bool:
+        phase = self.phase(span)
+        return span.stream >= 0 and phase is not None and phase.collective is not None
+
+    def computes(self, span: Span) -> bool:
+        """Whether it is work of the device's own, which may hide communication: no copy, no exchange."""
+        phase = self.phase(span)
+        if span.stream < 0 or phase is None or phase.collective is not None:
+            return False
+        return self.schedule.streams[phase.stream].kind != "copy"
+
+
+def window(schedule: Schedule, profile: Profile, bucket: int) -> Window:
+    """Raises Stuck as `simulate`."""
+    return Window(steady(schedule, profile, bucket))
