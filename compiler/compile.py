@@ -69,6 +69,8 @@ class Proven:
     environment: dict[str, str | None]
     unproven: tuple[str, ...] = ()
     """Codes of what was found wrong and passed over, because that was asked for."""
+    passed_over: tuple[Diagnostic, ...] = ()
+    """What was found wrong, in the order of the text."""
 
     @property
     def widest(self) -> Order:
@@ -204,8 +206,10 @@ def _prove(library: Library, asked: Asked) -> Proven:
     orders, environment = _findings(library, pipeline, asked, target, report)
     report.diagnostics += Allows(library.sources, meanings).mistakes
     if asked.unchecked and orders:
-        codes = {found.code for error in report.errors for found in error.with_following()}
-        return Proven(library.sources, target, orders, environment, tuple(sorted(codes)))
+        errors = sorted(report.errors, key=lambda d: d.place)
+        codes = {found.code for error in errors for found in error.with_following()}
+        wrong = tuple(sorted(codes))
+        return Proven(library.sources, target, orders, environment, wrong, tuple(errors))
     report.stop_on_errors()
     return Proven(library.sources, target, orders, environment)
 

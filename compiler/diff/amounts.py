@@ -1,4 +1,4 @@
-"""What a round takes on each side, as figures: which way each went, by how much, and whether that is better."""
+"""What a round takes on each side, as figures: which way each went, by how much, and what to think of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from plait.compiler.timing.drawn import shown
 from plait.dsl.record import Record
 
 Unit = Literal["ns", "B", ""]
+UNITS: tuple[Unit, ...] = ("ns", "B", "")
 Verdict = Literal["better", "worse", "other", "same"]
 
 
@@ -32,12 +33,6 @@ class Amount(Record):
         return self.change / self.before if self.before else None
 
     @property
-    def impact(self) -> Fraction:
-        """Of the larger side; the same both ways."""
-        larger = max(self.before, self.after)
-        return abs(self.change) / larger if larger else Fraction(0)
-
-    @property
     def verdict(self) -> Verdict:
         if not self.change:
             return "same"
@@ -52,7 +47,7 @@ class Amount(Record):
 def amounts(
     before: Measures | None, after: Measures | None, accepted: Fraction | None
 ) -> tuple[Amount, ...]:
-    """Every figure that both sides have, the one that changes most first."""
+    """Every figure that both sides have: times, memory, then counts, and of each what changes most first."""
     if before is None or after is None:
         return ()
     found = [
@@ -61,7 +56,7 @@ def amounts(
             _figures(before, accepted), _figures(after, accepted), strict=True
         )
     ]
-    return tuple(sorted(found, key=lambda one: -one.impact))
+    return tuple(sorted(found, key=lambda one: (UNITS.index(one.unit), -abs(one.change))))
 
 
 Figure = tuple[str, Unit, int | Fraction, Literal["less", "none"]]
@@ -93,7 +88,11 @@ def written(value: Fraction, unit: Unit) -> str:
         return f"{round(value):,}"
     for name, each in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if value >= each:
-            return f"{float(value / each):.3g} {name}" if value < 1000 * each else f"{value // each:,} {name}"
+            return (
+                f"{float(value / each):.3g} {name}"
+                if value < 1000 * each
+                else f"{value // each:,} {name}"
+            )
     return f"{round(value)} B"
 
 

@@ -13,6 +13,9 @@ from plait.compiler.diff.side import Side, hazards, side_of
 from plait.dsl.record import Record
 from plait.runtime.schedule import Schedule
 
+NO_TIME = frozenset({"setting", "buffer", "pool"})
+"""Kinds of rows that do not bear on what a round takes."""
+
 
 class Diff(Record):
     """False where nothing differs."""
@@ -30,7 +33,7 @@ class Diff(Record):
     stuck: tuple[bool, bool]
     """Which side waits in a circle, and so takes no time that could be told."""
     amounts: tuple[Amount, ...]
-    """By impact, those that are the same last; none where times were not asked for."""
+    """By impact, and of one unit those that are the same last; none where times were not asked for."""
 
     def __bool__(self) -> bool:
         changed = any(one.change for one in self.amounts)
@@ -44,15 +47,20 @@ class Diff(Record):
     def amount(self, name: str) -> Amount | None:
         return next((one for one in self.amounts if one.name == name), None)
 
+    @property
+    def one_edge(self) -> Row | None:
+        """The edge that alone decides what a round takes otherwise, where it is one edge that does."""
+        deciding = [row for row in self.rows if _decides(row)]
+        alike = self.costs[0] == self.costs[1] and self.at[0] == self.at[1]
+        return deciding[0] if alike and [row.kind for row in deciding] == ["edge"] else None
+
     def __str__(self) -> str:
         from plait.compiler.diff.text import text
 
         return text(self)
 
 
-def diff(
-    before: Side | Schedule, after: Side | Schedule, accepted: Fraction | None = None
-) -> Diff:
+def diff(before: Side | Schedule, after: Side | Schedule, accepted: Fraction | None = None) -> Diff:
     """What differs, in a fixed order: equal sides give nothing, swapped ones the same mirrored."""
     first, second = (one if isinstance(one, Side) else side_of(one) for one in (before, after))
     names = matched(first.schedule, second.schedule)
@@ -71,3 +79,10 @@ def diff(
         (first.stuck, second.stuck),
         amounts(first.measures, second.measures, accepted),
     )
+
+
+def _decides(row: Row) -> bool:
+    """Whether a round may take longer or shorter by it."""
+    if row.kind in NO_TIME or row.change == "renamed":
+        return False
+    return row.kind != "phase" or row.parts != ("accesses",)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from plait.compiler.diff.edges import edges
 from plait.compiler.diff.names import Thing
+from plait.compiler.diff.row import PLACE
 from plait.compiler.views.counted import counted
 from plait.runtime.schedule import PHASE_OPS, Argument, Bucket, Phase, Region, Schedule, Setting
 
@@ -26,8 +27,6 @@ Called: TypeAlias = "Callable[[Thing], str]"
 Said: TypeAlias = "Iterator[tuple[Key, dict[str, str]]]"
 """Of one bucket, parts by key."""
 Of: TypeAlias = "Callable[[Bucket], Said]"
-PLACE = "place"
-"""The part of a phase that says where it runs."""
 
 
 def own(thing: Thing) -> str:
@@ -103,7 +102,7 @@ class _Facts:
             if one.op == "replay":
                 capture = schedule.captures[one.of]
                 taken = [
-                    f"{'prev ' * back}{self.called('buffer', schedule.buffers[buffer].name)}"
+                    f"{'prev ' * back}{self.named('buffer', schedule.buffers[buffer].name)}"
                     for buffer, back in capture.copied_in
                 ]
                 pool = None if capture.pool is None else schedule.pools[capture.pool].name
@@ -114,7 +113,7 @@ class _Facts:
                         "size": counted(len(capture.phases), "phase"),
                         "rows": counted(bucket.rows[one.of], "row"),
                         "inputs": f"copies in {', '.join(taken)}" if taken else "",
-                        "pool": "" if pool is None else f"in pool {self.called('pool', pool)}",
+                        "pool": "" if pool is None else f"in pool {self.named('pool', pool)}",
                     },
                 )
 
@@ -133,7 +132,7 @@ class _Facts:
                     "kept": " ".join(words),
                     "copies": f"copies {one.copies}" if one.copies > 1 else "",
                     "pad": "" if one.pad is None else f"pad {one.pad}",
-                    "pool": "" if pool is None else f"in pool {self.called('pool', pool)}",
+                    "pool": "" if pool is None else f"in pool {self.named('pool', pool)}",
                 },
             )
 
@@ -143,7 +142,7 @@ class _Facts:
             phase = schedule.phases[number]
             inside = ""
             if phase.capture is not None:
-                inside = f" in {self.called('capture', schedule.captures[phase.capture].name)}"
+                inside = f" in {self.named('capture', schedule.captures[phase.capture].name)}"
             regions = bucket.regions[number]
             accesses = [
                 self.access(argument, region)
@@ -168,7 +167,7 @@ class _Facts:
     def collective(self, phase: Phase) -> Iterator[str]:
         if phase.collective is not None:
             group = self.schedule.groups[phase.collective.group].name
-            yield f"{phase.collective.kind} over {self.called('group', group)}"
+            yield f"{phase.collective.kind} over {self.named('group', group)}"
 
     def issue(self, bucket: Bucket) -> Said:
         """What every stream is given, in the order it is given it; side streams of graphs apart."""

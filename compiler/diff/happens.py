@@ -82,4 +82,6 @@ class _Walk:
             elif one.op == "external":
                 self.wait(queue, one, round)
         for side in sides:
-            self.tails[capture.stream] = self.tails.get(capture.stream, begun) | self.tails[queues[side]]
+            self.tails[capture.stream] = (
+                self.tails.get(capture.stream, begun) | self.tails[queues[side]]
+            )

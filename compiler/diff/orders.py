@@ -1,4 +1,4 @@
-"""Orders gained and lost: pairs of phases one of which is surely over when the other begins, on one side only.
+"""Orders gained and lost: pairs of phases one of which is over when the other begins, on one side only.
 
 Every phase has, for each number of rounds back, the set of phases that are over when it begins, as the bits
 of a number. Where two sides differ is found by one exclusive or a phase; so time grows with the phases, and

@@ -6,6 +6,8 @@ from typing import Literal
 
 from plait.dsl.record import Record
 
+PLACE = "place"
+"""The part of a phase or a capture that says where it runs."""
 Change = Literal["added", "removed", "renamed", "moved", "changed"]
 
 
@@ -17,8 +19,8 @@ class Row(Record):
     now: str
     before: str
     after: str
-    moved: bool = False
-    """Whether it runs elsewhere: on another stream, or in another capture."""
+    parts: tuple[str, ...] = ()
+    """Of what both sides have, which parts differ: `place`, `accesses`, `rows`, ..."""
 
     @property
     def change(self) -> Change:
@@ -26,9 +28,9 @@ class Row(Record):
             return "added"
         if not self.now:
             return "removed"
-        if self.moved:
+        if self.kind == "phase" and PLACE in self.parts:
             return "moved"
-        return "renamed" if self.before == self.after else "changed"
+        return "renamed" if self.before == self.was and self.after == self.now else "changed"
 
     @property
     def name(self) -> str:
@@ -39,4 +41,4 @@ class Row(Record):
 
     def mirrored(self) -> Row:
         """The same difference with the sides swapped."""
-        return Row(self.kind, self.now, self.was, self.after, self.before, self.moved)
+        return Row(self.kind, self.now, self.was, self.after, self.before, self.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from plait.compiler.diff.facts import PLACE, Key, Parts, Texts, facts
+from plait.compiler.diff.facts import Key, Parts, Texts, facts
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.programs import listing
 from plait.compiler.diff.row import Row
@@ -52,9 +52,7 @@ class _Rows:
         for kind, second in self.second.items():
             known = {
                 key: (own, parts, self.seen[kind][key])
-                for key, (own, parts) in zip(
-                    self.seen[kind], self.first[kind].items(), strict=True
-                )
+                for key, (own, parts) in zip(self.seen[kind], self.first[kind].items(), strict=True)
             }
             for key in dict.fromkeys([*known, *second]):
                 if key not in second:
@@ -65,18 +63,18 @@ class _Rows:
                 else:
                     yield from self.both(kind, key, second[key], *known[key])
 
-    def both(self, kind: str, key: Key, after: Parts, own: Key, before: Parts, seen: Parts) -> Iterator[Row]:
+    def both(
+        self, kind: str, key: Key, after: Parts, own: Key, before: Parts, seen: Parts
+    ) -> Iterator[Row]:
         was, now = _shown(own), _shown(key)
-        told = []
-        moved = False
+        told: dict[str, tuple[str, str]] = {}
         for part in dict.fromkeys([*before, *after]):
             texts = before.get(part, {}), seen.get(part, {}), after.get(part, {})
             if (differs := self.differs(*texts)) is not None:
-                told.append(differs)
-                moved |= kind == "phase" and part == PLACE
+                told[part] = differs
         if told:
-            texts = (", ".join(filter(None, side)) or "nothing" for side in zip(*told, strict=True))
-            yield Row(kind, was, now, *texts, moved)
+            says = [", ".join(filter(None, side)) for side in zip(*told.values(), strict=True)]
+            yield Row(kind, was, now, says[0] or "nothing", says[1] or "nothing", tuple(told))
         elif was != now and len(key) == 1:
             yield Row(kind, was, now, was, now)
 
@@ -123,11 +121,11 @@ def _programs(before: Schedule, after: Schedule, names: Mapping[Thing, str]) -> 
         own, second = listing(before, bucket), listing(after, other)
         for number in range(max(len(seen), len(second))):
             if seen[number : number + 1] != second[number : number + 1]:
-                texts = (
+                says = [
                     f"instruction {number} is {side[number] if number < len(side) else 'not there'}"
                     for side in (own, second)
-                )
-                yield Row("program", bucket.name, other.name, *texts)
+                ]
+                yield Row("program", bucket.name, other.name, says[0], says[1])
                 break
 
 

@@ -60,15 +60,23 @@ def apart(schedule: Schedule) -> Schedule:
 
 
 def hazards(before: Side, after: Side) -> tuple[Row, ...]:
-    """Those that are gone and those that are new: by code and message, or by code where one side has no more."""
+    """New ones and those that are gone: by code and message, or by code where one side has no more."""
     told = all(one.where for side in (before, after) for one in side.hazards)
 
     def named(side: Side) -> dict[tuple[str, str], Hazard]:
         return {(one.code, one.message if told else ""): one for one in side.hazards}
 
     first, second = named(before), named(after)
-    gone = [Row("hazard", one.code, "", _said(one), "") for key, one in first.items() if key not in second]
-    new = [Row("hazard", "", one.code, "", _said(one)) for key, one in second.items() if key not in first]
+    gone = [
+        Row("hazard", one.code, "", _said(one), "")
+        for key, one in first.items()
+        if key not in second
+    ]
+    new = [
+        Row("hazard", "", one.code, "", _said(one))
+        for key, one in second.items()
+        if key not in first
+    ]
     return (*new, *gone)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plait.compiler.diff.amounts import Amount, percent, written
 from plait.compiler.diff.diff import Diff
+from plait.compiler.diff.gates import Failure
 from plait.compiler.diff.orders import Pair
 from plait.compiler.diff.row import Row
 from plait.compiler.views.counted import counted
 from plait.dsl.render.printable import printable
 
 MOST_ORDERS = 12
+MOST_ROWS = 40
+LONGEST = 240
+"""Characters of what one side says in a row."""
+INDEX = re.compile(r"\[[0-9]+\]")
 MARKS = {"added": "+", "removed": "-", "renamed": "=", "moved": ">", "changed": "~"}
 NOUNS = {"issue": "issue order", "vote": "vote"}
 """Of kinds whose word alone would not say what they are."""
@@ -46,7 +52,7 @@ def _both_take(found: Diff) -> str:
 
 def summary(found: Diff) -> str:
     """One sentence: what the second side is against the first."""
-    said = [_pace(found), *_counts(found)]
+    said = [_pace(found), _edge(found), *_counts(found)]
     new = len(found.new_hazards)
     if new:
         said.append(counted(new, "new hazard"))
@@ -69,18 +75,31 @@ def _pace(found: Diff) -> str:
     return f"{found.after} is {written(abs(amount.change), 'ns')}{share} {way} a round"
 
 
+def _edge(found: Diff) -> str:
+    row, amount = found.one_edge, found.amount("round")
+    if row is None or amount is None or not amount.change:
+        return ""
+    cost = "cost" if row.change == "removed" else "costs"
+    return f"that is what the edge {row.name} {cost}"
+
+
 def _counts(found: Diff) -> Iterator[str]:
     kinds = Counter((row.kind, row.change) for row in found.rows)
     told = [
-        f"{counted(count, NOUNS.get(kind, kind))} {change}" for (kind, change), count in kinds.items()
+        f"{counted(count, NOUNS.get(kind, kind))} {change}"
+        for (kind, change), count in kinds.items()
     ]
     if told:
         yield ", ".join(told)
     orders = found.orders
     if orders.gained or orders.lost:
         said = [f"{counted(orders.gained, 'order')} gained"] * bool(orders.gained)
-        said += [f"{orders.lost:,} lost" if said else f"{counted(orders.lost, 'order')} lost"] * bool(orders.lost)
+        said += [
+            f"{orders.lost:,} lost" if said else f"{counted(orders.lost, 'order')} lost"
+        ] * bool(orders.lost)
         yield ", ".join(said)
+    elif found.rows:
+        yield "no order between phases changes"
 
 
 def _hazards(found: Diff) -> Iterator[str]:
@@ -118,19 +137,56 @@ def amount_text(one: Amount) -> str:
 def _rows(found: Diff) -> Iterator[str]:
     if found.rows:
         yield "what differs"
-    for row in found.rows:
-        yield f"  {MARKS[row.change]} {row_text(row)}"
+    told = alike(found.rows)
+    for row, count in told[:MOST_ROWS]:
+        more = f"   ({count} alike)" if count > 1 else ""
+        yield f"  {MARKS[row.change]} {row_text(row)}{more}"
+    if len(told) > MOST_ROWS:
+        yield f"  and {len(told) - MOST_ROWS:,} more"
+
+
+def alike(rows: Sequence[Row]) -> list[tuple[Row, int]]:
+    """Rows that differ in nothing but indices are one, with how many there are: `layers[*].query`."""
+    groups: dict[Row, list[Row]] = {}
+    for row in rows:
+        was, now = (INDEX.sub("[*]", name) for name in (row.was, row.now))
+        before, after = (INDEX.sub("[*]", said) for said in (row.before, row.after))
+        groups.setdefault(Row(row.kind, was, now, before, after, row.parts), []).append(row)
+    return [(one if len(some) > 1 else some[0], len(some)) for one, some in groups.items()]
 
 
 def row_text(row: Row) -> str:
     kind = NOUNS.get(row.kind, row.kind)
+    before, after = row.before, row.after
+    if row.kind == "issue" and before and after:
+        before, after = _lists(before.split(", "), after.split(", "))
+    before, after = _short(before), _short(after)
     if row.change == "added":
-        return f"{kind} {row.now}: {row.after}"
+        return f"{kind} {row.now}: {after}"
     if row.change == "removed":
-        return f"{kind} {row.was}: {row.before}"
+        return f"{kind} {row.was}: {before}"
     if row.change == "renamed":
         return f"{kind} {row.was} is called {row.now}"
-    return f"{kind} {row.name}: {row.before} -> {row.after}"
+    return f"{kind} {row.name}: {before} -> {after}"
+
+
+def _lists(before: list[str], after: list[str]) -> tuple[str, str]:
+    """Two lists from a name in front of what differs to one behind it."""
+    most = min(len(before), len(after))
+    start = next((n for n in range(most) if before[n] != after[n]), most)
+    end = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
+    first, last = max(start - 1, 0), max(end - 1, 0)
+    before, after = (side[first : len(side) - last] for side in (before, after))
+    lead, trail = ["..."] * (first > 0), ["..."] * (last > 0)
+    return ", ".join(lead + before + trail), ", ".join(lead + after + trail)
+
+
+def _short(text: str) -> str:
+    """A text that a line can hold: of a longer one both ends."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _orders(found: Diff) -> Iterator[str]:
@@ -138,10 +194,23 @@ def _orders(found: Diff) -> Iterator[str]:
     whole = orders.gained + orders.lost
     if whole:
         yield "orders between phases"
-    for pair in orders.pairs[:MOST_ORDERS]:
-        yield f"  {'+' if pair.gained else '-'} {pair_text(pair)}"
-    if whole > MOST_ORDERS:
-        yield f"  and {whole - MOST_ORDERS:,} more"
+    told = _alike_pairs(orders.pairs)[:MOST_ORDERS]
+    for pair, line, count in told:
+        more = f"   ({count} alike)" if count > 1 else ""
+        yield f"  {'+' if pair.gained else '-'} {line}{more}"
+    if more := whole - sum(count for _, _, count in told):
+        yield f"  and {more:,} more"
+
+
+def _alike_pairs(pairs: Sequence[Pair]) -> list[tuple[Pair, str, int]]:
+    """Pairs with what is said of each; those that differ in indices alone as one."""
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(INDEX.sub("[*]", pair_text(pair)), []).append(pair)
+    return [
+        (some[0], line if len(some) > 1 else pair_text(some[0]), len(some))
+        for line, some in groups.items()
+    ]
 
 
 def pair_text(pair: Pair) -> str:
@@ -152,4 +221,14 @@ def pair_text(pair: Pair) -> str:
 def _since(rounds: int | None) -> str:
     if rounds is None:
         return "no order"
-    return ("in the round", "from the next round on")[rounds] if rounds < 2 else f"{rounds} rounds later"
+    return (
+        ("in the round", "from the next round on")[rounds]
+        if rounds < 2
+        else f"{rounds} rounds later"
+    )
+
+
+def failed_text(failed: Sequence[Failure]) -> str:
+    """What fails, a line each behind an empty one."""
+    lines = [printable(f"fails {one.gate}: {one.why}") for one in failed]
+    return "\n".join(["", *lines, ""]) if lines else ""

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from plait._version import __version__
 
 if TYPE_CHECKING:
+    from plait.compiler.diff.diff import Diff
     from plait.compiler.target import TargetError
-    from plait.compiler.views.diff import Diff
     from plait.dsl.diagnostic import SpecError
     from plait.dsl.values import Value
     from plait.runtime.devices.base import DeviceError
@@ -92,7 +92,7 @@ def load(path: str | PathLike[str]) -> Schedule:
 
 def diff(before: Schedule, after: Schedule) -> Diff:
     """What differs between two schedules: data that prints itself, and is false when nothing does."""
-    from plait.compiler.views.diff import diff
+    from plait.compiler.diff.diff import diff
 
     return diff(before, after)
 

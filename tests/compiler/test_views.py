@@ -5,11 +5,11 @@ from __future__ import annotations
 import networkx
 
 from plait.compiler.compile import Asked, prove
+from plait.compiler.diff.diff import diff
 from plait.compiler.emit.dot import dot
 from plait.compiler.emit.mermaid import mermaid
 from plait.compiler.graph import graph
 from plait.compiler.rows.coverage import coverage, coverage_text
-from plait.compiler.views.diff import diff
 from plait.compiler.views.explain import skeleton, skeleton_text
 from plait.dsl.span import Source
 

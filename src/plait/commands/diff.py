@@ -3,35 +3,68 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
-from plait.commands.asked import add_spec_arguments, compiled
-from plait.exit import DIFFERS, FINE
+from plait.commands.asked import add_spec_arguments
+from plait.commands.costs import accepted_asked, add_cost_arguments
+from plait.commands.sides import add_side_arguments, sides_asked
+from plait.exit import DIFFERS, FINE, Refused
 
 DESCRIPTION = (
-    "Compare two schedules: settings, streams, phases, edges, captures, buffers. Each "
-    "is a .spec file, a variant of one (eagle.spec@serial) or a schedule's .json. "
-    "Exit 0 when nothing differs, 1 when something does."
+    "Compare two schedules: what one has and the other has not, what that changes in order, time and "
+    "memory, and hazards that are new or gone. Each is a .spec file, a variant of one (eagle.spec@serial), "
+    "a schedule's .json, or one of them at a git revision (HEAD~1:examples/eagle.spec@serial, from the top "
+    "of the repository; HEAD:./eagle.spec, from here). A spec that check refuses is compared all the same, "
+    "and its hazards are listed. Exit 0 when nothing differs, 1 when something does; with --fail-on, 1 only "
+    "when a gate fails or a hazard is new."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A", help="a .spec file, SPEC@VARIANT or .json")
-    parser.add_argument("after", metavar="B", help="another, or the same as another variant")
+    parser.add_argument(
+        "before", metavar="A", help="a .spec file, SPEC@VARIANT, .json, or REV:PATH"
+    )
+    parser.add_argument(
+        "after",
+        nargs="?",
+        metavar="B",
+        help="another; without it, A under --set-a and --set-b, or as it was at HEAD and as it is",
+    )
+    parser.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="GATE",
+        help="what B must not do: slower>2%%, exposed>5us, memory>1MiB, waits, streams, hazard; "
+        "may be given several times",
+    )
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    add_side_arguments(parser)
+    add_cost_arguments(parser)
     add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.views.diff import diff
+    from plait.compiler.diff.diff import diff
+    from plait.compiler.diff.gates import GateError, failures, read_gate
 
-    found = diff(compiled(options, options.before), compiled(options, options.after))
-    found = replace(found, before=options.before, after=options.after)
+    try:
+        gates = [read_gate(text) for text in options.fail_on]
+    except GateError as error:
+        raise Refused(f"--fail-on {error}") from None
+    accepted = accepted_asked(options)
+    before, after = sides_asked(options)
+    found = diff(before, after, accepted and accepted.mean)
+    failed = failures(found, gates)
     if options.json:
         import json
-        from dataclasses import asdict
 
-        print(json.dumps({"same": not found, **asdict(found)}, indent=2, ensure_ascii=False))
+        from plait.compiler.diff.data import as_data
+
+        print(json.dumps(as_data(found, failed), indent=2, ensure_ascii=False))
     else:
-        print(found, end="")
+        from plait.compiler.diff.text import failed_text
+
+        print(f"{found}{failed_text(failed)}", end="")
+    if gates:
+        return DIFFERS if failed else FINE
     return DIFFERS if found else FINE
