@@ -10,6 +10,7 @@ import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.fluid import pace
 from plait.compiler.timing.engine import Block, Engine, Issue, Record, Span, Wait, Work
 from plait.compiler.timing.path import critical_path
 from plait.compiler.timing.sharing import FULL, WHOLE, speeds
@@ -109,32 +110,7 @@ shares = st.lists(st.tuples(st.integers(0, 2), st.integers(1, WHOLE)), max_size=
 @given(st.lists(shares, max_size=6).map(tuple))
 def test_speeds_are_the_fair_ones(running) -> None:
     """Rounded down; of all ways to share, the slowest is as fast as can be, then the next, and so on."""
-    assert speeds(running) == tuple(max(int(one * FULL), 1) for one in fair(running))
-
-
-def fair(running) -> list[Fraction]:
-    """All rise together by the least step that fills a resource, or brings one to full speed."""
-    speed = [Fraction(0)] * len(running)
-    held: set[int] = set()
-    while len(held) < len(running):
-        steps = [1 - speed[n] for n in range(len(running)) if n not in held]
-        for resource in range(3):
-            use = [dict(uses).get(resource, 0) for uses in running]
-            rising = sum(use[n] for n in range(len(running)) if n not in held)
-            if rising:
-                left = WHOLE - sum(a * b for a, b in zip(use, speed, strict=True))
-                steps.append(Fraction(left, rising))
-        step = min(steps)
-        speed = [s if n in held else s + step for n, s in enumerate(speed)]
-        for number, uses in enumerate(running):
-            full = any(
-                sum(dict(u).get(resource, 0) * s for u, s in zip(running, speed, strict=True))
-                == WHOLE
-                for resource, _ in uses
-            )
-            if speed[number] == 1 or full:
-                held.add(number)
-    return speed
+    assert list(speeds(running)) == pace(running, 3)
 
 
 operations = st.lists(
@@ -171,12 +147,11 @@ def fluid(program) -> dict[int, tuple[int, int]]:
         for number in fresh:
             begun[number] = now
         running += fresh
-        shared = fair([program[n][2] for n in running])
-        pace = {n: max(int(s * FULL), 1) for n, s in zip(running, shared, strict=True)}
-        ends = {n: now + -(-left[n] * FULL // pace[n]) for n in running}
+        paces = dict(zip(running, pace([program[n][2] for n in running], 3), strict=True))
+        ends = {n: now + -(-left[n] * FULL // paces[n]) for n in running}
         then = min(ends.values())
         for number in running:
-            left[number] -= Fraction(pace[number] * (then - now), FULL)
+            left[number] -= Fraction(paces[number] * (then - now), FULL)
             if ends[number] == then:
                 ended[number] = then
         now = then

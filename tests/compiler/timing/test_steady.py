@@ -1,0 +1,153 @@
+"""The round that repeats, and what a round's time is divided by."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from drawing.safe import safe_round
+from plait.compiler.compile import Asked, compile_source
+from plait.compiler.target import known_targets
+from plait.compiler.timing.accepted import AcceptedError, read_accepted
+from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, StreamCosts
+from plait.compiler.timing.profiles import default_profile, known_profiles
+from plait.compiler.timing.simulate import simulate
+from plait.compiler.timing.steady import steady
+from plait.dsl.span import Source
+from plait.runtime.schedule import Schedule
+
+
+def compiled(text: str) -> Schedule:
+    return compile_source(Source("p.spec", text), Asked())
+
+
+def profile(resources: tuple[str, ...], **phases: int | Cost) -> Profile:
+    costs = tuple(
+        (name, cost if isinstance(cost, Cost) else Cost(Law(cost))) for name, cost in phases.items()
+    )
+    return Profile("by hand", "cpu", resources, HostCosts(), StreamCosts(), costs)
+
+
+def test_the_path_tiles_the_round_that_repeats() -> None:
+    """From the end of the round before it to its own, to the nanosecond, in any round."""
+    for number in range(150):
+        random = Random(number)
+        schedule = compiled(safe_round(random).text())
+        costs = profile((), **{phase.name: random.randint(1, 60) for phase in schedule.phases})
+        found = steady(schedule, costs, 0)
+        path = found.path()
+        assert sum(one.end - one.start for one in path) == found.time
+        assert (path[0].start, path[-1].end) == (found.start, found.end)
+        assert all(one.end == two.start for one, two in pairwise(path))
+
+
+COPIES = """\
+spec 1
+pipeline p {
+  stream a
+  stream b
+  buffer x : i64[4] carried copies 2
+  join prev 2 read into a
+  phase write on a { writes x }
+  fork b from a
+  phase read on b { reads x }
+}
+"""
+
+
+def test_rounds_that_take_turns_have_a_mean() -> None:
+    """Two copies let a pair of rounds go on: the mean is over both."""
+    found = steady(compiled(COPIES), profile((), write=3, read=10), 0)
+    assert found.mean == 10
+
+
+EXCHANGE = """\
+spec 1
+pipeline p {
+  dim bs in [1, 4]
+  group ep
+  stream main
+  buffer x : i64[bs] carried
+  buffer y : i64[bs]
+  buffer z : i64[bs] carried
+  launch dispatch on main { reads x  writes y  rows bs  collective all_to_all over ep }
+  phase shared on main { updates z }
+  await dispatch on main
+  phase experts on main { reads y  updates x }
+}
+"""
+
+
+def test_an_exchange_is_on_its_way_when_its_kernel_is_done() -> None:
+    """The kernel takes cores from what runs beside it, its link does not, and its stream is held by both."""
+    link = Link(Law(row=5_000), ((1, 1000),))
+    costs = profile(
+        ("cores", "link"),
+        dispatch=Cost(Law(10), ((0, 1000),), link),
+        shared=Cost(Law(20), ((0, 1000),)),
+    )
+    found = simulate(compiled(EXCHANGE), costs, [1])
+    assert [
+        (span.what.kind, span.what.name, span.start, span.end)
+        for span in found.spans
+        if span.what.kind in ("phase", "link") and span.end > span.start
+    ] == [("phase", "dispatch", 0, 20), ("phase", "shared", 0, 30), ("link", "dispatch", 20, 40)]
+
+
+def test_every_target_has_costs_to_begin_with() -> None:
+    """And their name says that they are assumed."""
+    assert known_profiles() == known_targets()
+    for name in known_targets():
+        found = default_profile(name)
+        assert (found.name, found.target) == (f"{name}, assumed", name)
+    assert default_profile("mine").name == "no profile for mine"
+
+
+def test_a_kind_has_a_cost_where_a_name_has_none() -> None:
+    """A phase's name comes first, then what its spec says, its kind, and any."""
+    found = default_profile("cuda")
+    assert (
+        found.known("dispatch", "dispatch", None, "all_to_all")
+        == dict(found.collectives)["all_to_all"]
+    )
+    assert found.known("dispatch", "dispatch", 7, "all_to_all") == Cost(Law(7))
+    assert found.known("commit", "commit", None, "host") == Cost(Law(20_000))
+    assert found.known("target", "target", None) == dict(found.phases)["*"]
+    assert default_profile("mine").known("target", "target", None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "mean"),
+    [
+        ("2.3", Fraction(23, 10)),
+        ("1:1,3:1", Fraction(2)),
+        ("1:0.2, 2:0.5, 3:0.3", Fraction(21, 10)),
+    ],
+)
+def test_accept_lengths_are_a_mean_or_counts_with_weights(text: str, mean: Fraction) -> None:
+    """Weights need not sum to one."""
+    assert read_accepted(text).mean == mean
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ""),
+        ("0", ""),
+        ("1,2", "1 has no weight; it "),
+        ("1:0", "all weights are 0; it "),
+        ("1.5:1,2:1", "1.5 is no count of tokens; it "),
+        ("1:1,1:2", ""),
+        ("2e9", ""),
+        ("٣", ""),
+    ],
+)
+def test_what_are_no_accept_lengths_is_said(text: str, said: str) -> None:
+    """One line, which shows both forms."""
+    with pytest.raises(AcceptedError) as error:
+        read_accepted(text)
+    wanted = "should be a mean such as 2.3, or counts with weights such as 1:0.2,2:0.5,3:0.3"
+    assert str(error.value) == f"{text}: {said}{wanted}"
