@@ -21,6 +21,8 @@ class Bar(Record):
     on_path: bool
     where: str
     """`file:line` of what it is in the spec; empty where there is no such line."""
+    number: int
+    """Of its span."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Lane:
     name: str
     bars: tuple[Bar, ...]
     """By when they began."""
+    host: bool
 
 
 def lanes(found: Simulation) -> list[Lane]:
@@ -50,6 +53,7 @@ def lanes(found: Simulation) -> list[Lane]:
                 span.end,
                 number in decisive,
                 _where(found, doing.kind, doing.number),
+                number,
             )
             bars.setdefault(place, []).append(bar)
     names = [stream.name for stream in schedule.streams]
@@ -59,9 +63,8 @@ def lanes(found: Simulation) -> list[Lane]:
     ):
         inside = "" if capture is None else f" in {schedule.captures[capture].name}"
         name = f"{names[stream]}{inside}" + (f" of rank {rank}" if many else "")
-        made.append(
-            Lane(name, tuple(sorted(bars[rank, capture, stream], key=lambda bar: bar.start)))
-        )
+        own = sorted(bars[rank, capture, stream], key=lambda bar: bar.start)
+        made.append(Lane(name, tuple(own), stream == HOST))
     return made
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.commands.costs import add_cost_arguments, bucket_asked, profile_asked
 from plait.exit import FINE, Refused
+
+if TYPE_CHECKING:
+    from plait.compiler.timing.simulate import Simulation
 
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
@@ -32,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="how much later each rank begins than the one before",
     )
-    parser.add_argument("--perfetto", metavar="FILE", help="write the timeline for Perfetto")
+    parser.add_argument("--html", metavar="FILE", help="write it as a page to zoom into")
+    parser.add_argument("--svg", metavar="FILE", help="write it as a drawing")
+    parser.add_argument("--perfetto", metavar="FILE", help="write it for Perfetto")
     parser.add_argument("--json", action="store_true", help="print every span as JSON")
     add_cost_arguments(parser)
     add_spec_arguments(parser)
@@ -55,10 +61,8 @@ def run(options: argparse.Namespace) -> int:
         found = simulate(schedule, profile, [bucket] * options.rounds, skews)
     except Stuck:
         raise Refused(f"{options.spec}: a round waits in a circle") from None
-    if options.perfetto:
-        from plait.compiler.emit.perfetto import perfetto
-
-        write_whole(options.perfetto, perfetto(found))
+    if options.html or options.svg or options.perfetto:
+        _write(options, found)
     if options.json:
         from plait.compiler.timing.data import as_data
 
@@ -66,6 +70,25 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(drawn(found), end="")
     return FINE
+
+
+def _write(options: argparse.Namespace, found: Simulation) -> None:
+    """The pictures that are asked for."""
+    from plait.compiler.emit.foretold import foretold
+
+    picture = foretold(found)
+    if options.html:
+        from plait.compiler.emit.page.page import page
+
+        write_whole(options.html, page(picture))
+    if options.svg:
+        from plait.compiler.emit.svg import svg
+
+        write_whole(options.svg, svg(picture))
+    if options.perfetto:
+        from plait.compiler.emit.perfetto import perfetto
+
+        write_whole(options.perfetto, perfetto(picture))
 
 
 def _skew(text: str) -> int:

@@ -1,0 +1,108 @@
+"""A simulation as a picture: every span, what it waited for, the critical path and what decides the round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from plait.compiler.emit.picture import Arrow, Bar, Group, Lane, Picture, Round, Table
+from plait.compiler.timing import timeline
+from plait.compiler.timing.dependencies import dependencies, slacks
+from plait.compiler.timing.drawn import shown
+from plait.compiler.timing.issue import Doing
+from plait.compiler.timing.simulate import Simulation
+from plait.runtime.schedule import Schedule
+
+
+def foretold(found: Simulation) -> Picture:
+    """The picture of one simulation, all of its rounds."""
+    schedule, times = found.schedule, found.round_times()
+    bucket = schedule.buckets[found.buckets[-1]].name
+    each = f"{shown(times[-1])} a round" if len(times) > 1 else shown(found.end)
+    costs = found.profile.name
+    return Picture(
+        f"{schedule.name} at {bucket}: {each}",
+        (group(found, "simulated"),),
+        (f"Simulated with the costs of {costs}; nothing here was measured.",),
+        (decisive_table(found),),
+        (*named(schedule), ("bucket", bucket), ("costs", costs)),
+    )
+
+
+def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
+    """By which programs know a schedule again: what it is called, and all that decided it."""
+    settings = ", ".join(f"{name} = {value}" for name, value in schedule.settings)
+    return (
+        ("schedule", schedule.name),
+        ("variant", schedule.variant or ""),
+        ("spec_sha256", schedule.source.sha256),
+        ("target", schedule.target.name),
+        ("settings", settings),
+    )
+
+
+def group(found: Simulation, name: str) -> Group:
+    """A simulation as one group of a picture, such as `A` or `predicted`."""
+    after = dependencies(found)
+    slack = slacks(found, after)
+    bars = {
+        bar.number: _bar(found, bar, slack[bar.number])
+        for lane in timeline.lanes(found)
+        for bar in lane.bars
+    }
+    lanes = tuple(
+        Lane(lane.name, tuple(bars[bar.number] for bar in lane.bars), not lane.host)
+        for lane in timeline.lanes(found)
+    )
+    path = tuple(
+        Bar("", "idle", one.start, one.end)
+        if one.span is None
+        else bars[one.span].replace(start=one.start, end=one.end)
+        for one in found.path()
+    )
+    arrows = tuple(
+        Arrow(one.source, one.target, found.spans[one.target].cause == one.source)
+        for one in after
+        if one.why == "wait" and {one.source, one.target} <= bars.keys()
+    )
+    return Group(name, lanes, path, tuple(_rounds(found)), arrows)
+
+
+def decisive_table(found: Simulation) -> Table:
+    """What is on the critical path, the longest first; its rows add up to the time of all rounds."""
+    rows = (
+        (shown(time), f"{100 * time / max(found.end, 1):.1f} %", kind, name)
+        for kind, name, time in timeline.decisive(found)
+    )
+    return Table(
+        f"What decides it, of {shown(found.end)}", ("time", "share", "", "name"), tuple(rows)
+    )
+
+
+def _rounds(found: Simulation) -> Iterator[Round]:
+    before = 0
+    for number, end in enumerate(found.ends()):
+        yield Round(f"round {number}", before, end)
+        before = end
+
+
+def _bar(found: Simulation, bar: timeline.Bar, slack: int) -> Bar:
+    schedule, span = found.schedule, found.spans[bar.number]
+    doing: Doing = span.what
+    bucket = schedule.buckets[found.buckets[doing.round]]
+    kind = doing.kind
+    facts: list[tuple[str, str | int]] = [("round", doing.round), ("bucket", bucket.name)]
+    if span.stream < 0:
+        kind = "host"
+        facts.append(("issues", doing.kind))
+    elif kind in ("phase", "link"):
+        facts.append(("rows", bucket.work[doing.number][0]))
+        if kind == "phase" and schedule.phases[doing.number].collective is not None:
+            kind = "collective"
+    elif kind in ("load", "replay"):
+        facts.append(("rows", bucket.rows[doing.number]))
+    if doing.capture is not None:
+        facts.append(("graph", schedule.captures[doing.capture].name))
+    if bar.where:
+        facts.append(("spec", bar.where))
+    facts.append(("slack_ns", slack))
+    return Bar(bar.name, kind, bar.start, bar.end, bar.on_path, False, tuple(facts), bar.number)

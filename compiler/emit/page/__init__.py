@@ -1,0 +1,1 @@
+"""A page of timelines that holds all it needs."""
