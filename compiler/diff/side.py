@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from plait.compiler.diff.row import Row
 from plait.compiler.measures.measures import Measures
+from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
 from plait.runtime.schedule import Bucket, Schedule
 
@@ -25,8 +26,10 @@ class Side(Record):
     bucket: int
     """The one that orders and figures are of, by number."""
     hazards: tuple[Hazard, ...] = ()
+    profile: Profile | None = None
+    """None: nobody asked what it takes."""
     measures: Measures | None = None
-    """None: nobody asked what it takes, or it waits in a circle."""
+    """None: nobody asked, or it waits in a circle."""
     stuck: bool = False
     """Whether it waits in a circle."""
 

@@ -20,13 +20,15 @@ LONGEST = 240
 """Characters of what one side says in a row."""
 INDEX = re.compile(r"\[[0-9]+\]")
 MARKS = {"added": "+", "removed": "-", "renamed": "=", "moved": ">", "changed": "~"}
-NOUNS = {"issue": "issue order", "vote": "vote"}
+NOUNS = {"issue": "issue order"}
 """Of kinds whose word alone would not say what they are."""
 
 
 def text(found: Diff) -> str:
     if not found:
-        return f"{_titles(found)}: no difference{_both_take(found)}\n"
+        return (
+            printable(f"{found.before} and {found.after}: no difference{_both_take(found)}") + "\n"
+        )
     parts = [[f"{_titles(found)}{_at(found)}", summary(found)]]
     parts += [list(part(found)) for part in (_hazards, _amounts, _rows, _orders)]
     return "\n\n".join("\n".join(map(printable, lines)) for lines in parts if lines) + "\n"
@@ -124,14 +126,19 @@ def _amounts(found: Diff) -> Iterator[str]:
 
 
 def amount_text(one: Amount) -> str:
-    """Both sides, the change with its sign, and what to think of it."""
+    change, judged = verdict(one)
+    before, after = written(one.before, one.unit), written(one.after, one.unit)
+    return f"{before} -> {after}   ({change})   {judged}".rstrip()
+
+
+def verdict(one: Amount) -> tuple[str, str]:
+    """The change with its sign, and what to think of it."""
+    if not one.change:
+        return "0", "same"
     sign = "+" if one.change > 0 else "-"
     share = "" if one.share is None else f", {sign}{percent(one.share)}"
-    verdict = "" if one.verdict == "other" else f"   {one.verdict}"
-    return (
-        f"{written(one.before, one.unit)} -> {written(one.after, one.unit)}   "
-        f"({sign}{written(abs(one.change), one.unit)}{share}){verdict}"
-    )
+    judged = "" if one.verdict == "other" else one.verdict
+    return f"{sign}{written(abs(one.change), one.unit)}{share}", judged
 
 
 def _rows(found: Diff) -> Iterator[str]:
@@ -156,18 +163,18 @@ def alike(rows: Sequence[Row]) -> list[tuple[Row, int]]:
 
 
 def row_text(row: Row) -> str:
-    kind = NOUNS.get(row.kind, row.kind)
+    kind, name, before, after = row_texts(row)
+    if row.change == "renamed":
+        return f"{kind} {row.was} is called {row.now}"
+    return f"{kind} {name}: {' -> '.join(filter(None, (before, after)))}"
+
+
+def row_texts(row: Row) -> tuple[str, str, str, str]:
+    """What it is of, its name, and what each side says, as short as a line needs it."""
     before, after = row.before, row.after
     if row.kind == "issue" and before and after:
         before, after = _lists(before.split(", "), after.split(", "))
-    before, after = _short(before), _short(after)
-    if row.change == "added":
-        return f"{kind} {row.now}: {after}"
-    if row.change == "removed":
-        return f"{kind} {row.was}: {before}"
-    if row.change == "renamed":
-        return f"{kind} {row.was} is called {row.now}"
-    return f"{kind} {row.name}: {before} -> {after}"
+    return NOUNS.get(row.kind, row.kind), row.name, _short(before), _short(after)
 
 
 def _lists(before: list[str], after: list[str]) -> tuple[str, str]:
@@ -214,8 +221,13 @@ def _alike_pairs(pairs: Sequence[Pair]) -> list[tuple[Pair, str, int]]:
 
 
 def pair_text(pair: Pair) -> str:
-    first, second = pair.first[1], pair.second[1]
-    return f"{first} before {second}: {_since(pair.before)} -> {_since(pair.after)}"
+    first, second, before, after = pair_texts(pair)
+    return f"{first} before {second}: {before} -> {after}"
+
+
+def pair_texts(pair: Pair) -> tuple[str, str, str, str]:
+    """Both phases, by the names of the second side, and what each side makes of them."""
+    return pair.first[1], pair.second[1], _since(pair.before), _since(pair.after)
 
 
 def _since(rounds: int | None) -> str:

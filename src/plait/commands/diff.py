@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments
+from plait.commands.asked import add_spec_arguments, write_whole
 from plait.commands.costs import accepted_asked, add_cost_arguments
 from plait.commands.sides import add_side_arguments, sides_asked
 from plait.exit import DIFFERS, FINE, Refused
+
+if TYPE_CHECKING:
+    from plait.compiler.diff.diff import Diff
+    from plait.compiler.diff.side import Side
 
 DESCRIPTION = (
     "Compare two schedules: what one has and the other has not, what that changes in order, time and "
@@ -38,6 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "may be given several times",
     )
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write both timelines and all tables as a page"
+    )
+    parser.add_argument("--svg", metavar="FILE", help="write both timelines as a drawing")
     add_side_arguments(parser)
     add_cost_arguments(parser)
     add_spec_arguments(parser)
@@ -55,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
     before, after = sides_asked(options)
     found = diff(before, after, accepted and accepted.mean)
     failed = failures(found, gates)
+    if options.html or options.svg:
+        _write(options, found, before, after)
     if options.json:
         import json
 
@@ -68,3 +79,18 @@ def run(options: argparse.Namespace) -> int:
     if gates:
         return DIFFERS if failed else FINE
     return DIFFERS if found else FINE
+
+
+def _write(options: argparse.Namespace, found: Diff, before: Side, after: Side) -> None:
+    """The pictures that are asked for."""
+    from plait.compiler.diff.picture import picture
+
+    made = picture(found, before, after)
+    if options.html:
+        from plait.compiler.emit.page.page import page
+
+        write_whole(options.html, page(made))
+    if options.svg:
+        from plait.compiler.emit.svg import svg
+
+        write_whole(options.svg, svg(made))

@@ -151,6 +151,7 @@ def _side(
     bucket = bucket_asked(options, schedule)
     profile: Profile = profile_asked(options, schedule)
     try:
-        return Side(title, schedule, bucket, hazards, measures(schedule, profile, bucket))
+        found = measures(schedule, profile, bucket)
     except Stuck:
-        return Side(title, schedule, bucket, hazards, None, True)
+        return Side(title, schedule, bucket, hazards, profile, None, True)
+    return Side(title, schedule, bucket, hazards, profile, found)
