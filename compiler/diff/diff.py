@@ -64,7 +64,7 @@ def diff(before: Side | Schedule, after: Side | Schedule, accepted: Fraction | N
     """What differs, in a fixed order: equal sides give nothing, swapped ones the same mirrored."""
     first, second = (one if isinstance(one, Side) else side_of(one) for one in (before, after))
     names = matched(first.schedule, second.schedule)
-    found = rows(first.schedule, second.schedule, names)
+    found = rows(first, second, names)
     ordered = Orders((), 0, 0)
     if found or first.bucket != second.bucket:
         ordered = orders((first.schedule, first.at), (second.schedule, second.at), names)

@@ -49,7 +49,7 @@ class _Facts:
             "setting": self.plain(
                 (("setting", name), _setting(value)) for name, value in schedule.settings
             ),
-            "bucket": self.plain((("bucket", one.name), "there") for one in schedule.buckets),
+            "bucket": self.plain((("bucket", one.name), "") for one in schedule.buckets),
             "group": self.plain(
                 (("group", one.name), _size(one.size, "rank")) for one in schedule.groups
             ),
@@ -222,7 +222,7 @@ def _setting(value: Setting) -> str:
 
 
 def _size(size: int | None, of: str) -> str:
-    return "there" if size is None else counted(size, of)
+    return "" if size is None else counted(size, of)
 
 
 def _region(region: Region) -> str:

@@ -1,4 +1,4 @@
-"""A diff as a picture: rounds of both sides on one axis, what differs marked, and tables of all that is said."""
+"""A diff as a picture: rounds of both sides on one axis, what differs marked, and all of it in tables."""
 
 from __future__ import annotations
 

@@ -8,19 +8,21 @@ from plait.compiler.diff.facts import Key, Parts, Texts, facts
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.programs import listing
 from plait.compiler.diff.row import Row
+from plait.compiler.diff.side import Side
 from plait.runtime.schedule import Schedule
 
-MOST_SHOWN = 2
-"""Buckets of which a text is given, where they differ."""
 FOLLOWED = frozenset({"capture", "phase", "edge", "issue"})
 """Kinds that account for what instructions there are."""
 
 
-def rows(before: Schedule, after: Schedule, names: Mapping[Thing, str]) -> list[Row]:
-    """Equal schedules give none, swapped ones mirrored rows."""
+def rows(before: Side, after: Side, names: Mapping[Thing, str]) -> list[Row]:
+    """Equal schedules give none, swapped ones mirrored rows.
+
+    Where buckets differ otherwise, it is said of the one that each side is looked at in.
+    """
     found = list(_Rows(before, after, names).rows())
     if FOLLOWED.isdisjoint(row.kind for row in found):
-        found += _programs(before, after, names)
+        found += _programs(before.schedule, after.schedule, names)
     return found
 
 
@@ -38,13 +40,14 @@ def _called(names: Mapping[Thing, str], thing: Thing) -> str:
 
 
 class _Rows:
-    def __init__(self, before: Schedule, after: Schedule, names: Mapping[Thing, str]):
-        self.first, self.second = facts(before), facts(after)
-        self.seen = facts(before, lambda thing: _called(names, thing))
+    def __init__(self, before: Side, after: Side, names: Mapping[Thing, str]):
+        self.first, self.second = facts(before.schedule), facts(after.schedule)
+        self.seen = facts(before.schedule, lambda thing: _called(names, thing))
         """The first side in the names of the second."""
+        self.at = before.at.name, after.at.name
         self.buckets = {
             one.name: names["bucket", one.name]
-            for one in before.buckets
+            for one in before.schedule.buckets
             if ("bucket", one.name) in names
         }
 
@@ -57,9 +60,9 @@ class _Rows:
             for key in dict.fromkeys([*known, *second]):
                 if key not in second:
                     own, parts, _ = known[key]
-                    yield Row(kind, _shown(own), "", _whole(parts), "")
+                    yield Row(kind, _shown(own), "", self.whole(parts, 0), "")
                 elif key not in known:
-                    yield Row(kind, "", _shown(key), "", _whole(second[key]))
+                    yield Row(kind, "", _shown(key), "", self.whole(second[key], 1))
                 else:
                     yield from self.both(kind, key, second[key], *known[key])
 
@@ -86,8 +89,8 @@ class _Rows:
             if own in before or name in after
         ]
         if not buckets:
-            told = _one(before), _one(after)
-            return None if [*seen.values()] == [*after.values()] else told
+            told = self.one(before, 0), self.one(after, 1)
+            return None if {*seen.values()} == {*after.values()} else told
         found: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for own, name in buckets:
             if seen.get(name, "") != after.get(name, ""):
@@ -97,17 +100,29 @@ class _Rows:
             return None
         if len(found) == 1 and len(next(iter(found.values()))) == len(buckets):
             return next(iter(found))
-        return _apart(found, 0), _apart(found, 1)
+        here = [one for one in found.items() if self.at in one[1]]
+        texts, places = (here or list(found.items()))[0]
+        more = sum(map(len, found.values())) - len(places)
+        return _apart(texts, places, more, 0), _apart(texts, places, more, 1)
+
+    def whole(self, parts: Parts, side: int) -> str:
+        return ", ".join(filter(None, (self.one(texts, side) for texts in parts.values())))
+
+    def one(self, texts: Texts, side: int) -> str:
+        """What is said in all buckets, or in the one that is looked at."""
+        told = list(dict.fromkeys(texts.values()))
+        if len(told) <= 1:
+            return told[0] if told else ""
+        at = self.at[side] if self.at[side] in texts else list(texts)[-1]
+        return texts[at] and f"{texts[at]} at {at}"
 
 
-def _apart(found: Mapping[tuple[str, str], list[tuple[str, str]]], side: int) -> str:
-    """What one side says, bucket by bucket."""
-    told = [
-        f"{texts[side] or 'nothing'} at {_few([names[side] for names in places])}"
-        for texts, places in found.items()
-    ]
-    more = len(told) - MOST_SHOWN
-    return "; ".join(told[:MOST_SHOWN] + [f"and {more} more"] * (more > 0))
+def _apart(texts: tuple[str, str], places: list[tuple[str, str]], more: int, side: int) -> str:
+    """What one side says in some buckets, where it says something else in more."""
+    at = _few([names[side] for names in places])
+    return f"{texts[side] or 'nothing'} at {at}" + (
+        f" and otherwise at {more} more" if more else ""
+    )
 
 
 def _programs(before: Schedule, after: Schedule, names: Mapping[Thing, str]) -> Iterator[Row]:
@@ -134,20 +149,7 @@ def _shown(key: Key) -> str:
     return joint.join(name for _, name in key)
 
 
-def _whole(parts: Parts) -> str:
-    return ", ".join(filter(None, map(_one, parts.values())))
-
-
-def _one(texts: Texts) -> str:
-    """What is said in all buckets, or in the first and the last."""
-    told = list(dict.fromkeys(texts.values()))
-    if len(told) <= 1:
-        return told[0] if told else ""
-    (first, one), *_, (last, other) = texts.items()
-    return f"{one or 'nothing'} at {first}, ... {other or 'nothing'} at {last}"
-
-
 def _few(names: list[str]) -> str:
-    if len(names) <= MOST_SHOWN:
+    if len(names) <= 2:
         return ", ".join(names)
     return f"{names[0]}, ... {names[-1]} ({len(names)} buckets)"

@@ -14,8 +14,11 @@ from plait.compiler.diff.row import Row
 from plait.compiler.views.counted import counted
 from plait.dsl.render.printable import printable
 
+MOST_COUNTS = 6
+"""Of a sentence that tells what was added apart from what was removed."""
 MOST_ORDERS = 12
 MOST_ROWS = 40
+MOST_BUCKETS = 3
 LONGEST = 240
 """Characters of what one side says in a row."""
 INDEX = re.compile(r"\[[0-9]+\]")
@@ -87,10 +90,11 @@ def _edge(found: Diff) -> str:
 
 def _counts(found: Diff) -> Iterator[str]:
     kinds = Counter((row.kind, row.change) for row in found.rows)
-    told = [
-        f"{counted(count, NOUNS.get(kind, kind))} {change}"
-        for (kind, change), count in kinds.items()
-    ]
+    told = [f"{_counted(count, kind)} {change}" for (kind, change), count in kinds.items()]
+    if len(told) > MOST_COUNTS:
+        whole = Counter(row.kind for row in found.rows)
+        told = [_counted(count, kind) for kind, count in whole.items()]
+        told[-1] += " differ"
     if told:
         yield ", ".join(told)
     orders = found.orders
@@ -101,7 +105,11 @@ def _counts(found: Diff) -> Iterator[str]:
         ] * bool(orders.lost)
         yield ", ".join(said)
     elif found.rows:
-        yield "no order between phases changes"
+        yield "the phases that both have keep their order"
+
+
+def _counted(count: int, kind: str) -> str:
+    return counted(count, NOUNS.get(kind, kind))
 
 
 def _hazards(found: Diff) -> Iterator[str]:
@@ -159,14 +167,36 @@ def alike(rows: Sequence[Row]) -> list[tuple[Row, int]]:
         was, now = (INDEX.sub("[*]", name) for name in (row.was, row.now))
         before, after = (INDEX.sub("[*]", said) for said in (row.before, row.after))
         groups.setdefault(Row(row.kind, was, now, before, after, row.parts), []).append(row)
-    return [(one if len(some) > 1 else some[0], len(some)) for one, some in groups.items()]
+    told = [(one if len(some) > 1 else some[0], len(some)) for one, some in groups.items()]
+    return _fewer_buckets(told)
+
+
+def _fewer_buckets(told: list[tuple[Row, int]]) -> list[tuple[Row, int]]:
+    """Of many buckets that one side alone has, one row: the first and the last."""
+    found: list[tuple[Row, int]] = []
+    for change in ("removed", "added"):
+        some = [row for row, _ in told if row.kind == "bucket" and row.change == change]
+        if len(some) > MOST_BUCKETS:
+            first, last = some[0].name, some[-1].name
+            name = f"{first}, ... {last}"
+            was, now = (name, "") if change == "removed" else ("", name)
+            found.append((Row("bucket", was, now, "", ""), len(some)))
+            told = [one for one in told if one[0] not in some]
+    start = next((n for n, (row, _) in enumerate(told) if row.kind != "setting"), len(told))
+    return told[:start] + found + told[start:]
 
 
 def row_text(row: Row) -> str:
     kind, name, before, after = row_texts(row)
     if row.change == "renamed":
         return f"{kind} {row.was} is called {row.now}"
-    return f"{kind} {name}: {' -> '.join(filter(None, (before, after)))}"
+    what, _, where = before.partition(" at ")
+    other, _, there = after.partition(" at ")
+    if where and where == there:  # of the same buckets
+        said = f"{what} -> {other} at {where}"
+    else:
+        said = " -> ".join(filter(None, (before, after)))
+    return f"{kind} {name}" + (f": {said}" if said else "")
 
 
 def row_texts(row: Row) -> tuple[str, str, str, str]:

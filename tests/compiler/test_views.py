@@ -1,11 +1,10 @@
-"""A round explained, compared and drawn: texts, word for word."""
+"""A round explained and drawn: texts, word for word."""
 
 from __future__ import annotations
 
 import networkx
 
 from plait.compiler.compile import Asked, prove
-from plait.compiler.diff.diff import diff
 from plait.compiler.emit.dot import dot
 from plait.compiler.emit.mermaid import mermaid
 from plait.compiler.graph import graph
@@ -55,24 +54,6 @@ branches
 draft, build_tree, plan_verify, verify, accept, plan_extend, extend (round r + 1)
 """
 
-DIFF = """\
-eagle.spec -> eagle.spec@serial: 1 setting, 1 stream, 2 phases, 2 orders, 4 edges differ
-
-  ~ setting overlap_plan: true -> false
-  - stream plan: compute
-  ~ phase plan_verify: on plan: reads tree, reads seq_lens, writes verify_meta -> \
-on main: reads tree, reads seq_lens, writes verify_meta
-  ~ phase plan_extend: on plan: reads accepted, reads seq_lens, writes extend_meta -> \
-on main: reads accepted, reads seq_lens, writes extend_meta
-  ~ order main: draft, build_tree, verify, accept, extend -> \
-draft, build_tree, plan_verify, verify, accept, plan_extend, extend
-  - order plan: plan_verify, plan_extend
-  - edge build_tree -> plan_verify: one wait
-  - edge plan_verify -> verify: one wait
-  - edge accept -> plan_extend: one wait
-  - edge plan_extend -> extend: one wait
-"""
-
 
 def test_the_skeleton_says_where_every_fork_comes_back(eagle, proven) -> None:
     """Each edge with what it orders, each branch with its return and what runs beside it."""
@@ -83,25 +64,6 @@ def test_an_edge_that_costs_nothing_is_called_so(eagle, proven) -> None:
     """With planning on the main stream, its fork is no wait and orders nothing."""
     text = skeleton_text(skeleton(proven(eagle, variant="serial")))
     assert "fork main from accept   (no wait: other edges give it)\n" in text
-
-
-def test_the_diff_of_a_variant(eagle, compiled) -> None:
-    """One summary sentence, then every difference."""
-    assert str(diff(compiled(eagle), compiled(eagle, variant="serial"))) == DIFF
-
-
-def test_no_difference_is_said_so(eagle, compiled) -> None:
-    """A schedule does not differ from itself."""
-    found = diff(compiled(eagle), compiled(eagle))
-    assert not found and str(found) == "eagle.spec and eagle.spec: no difference\n"
-
-
-def test_a_diff_swapped_is_mirrored(eagle, compiled) -> None:
-    """What one way is gone is new the other way, row by row."""
-    one, other = compiled(eagle), compiled(eagle, variant="deep")
-    there = {(r.kind, r.name, r.before, r.after) for r in diff(one, other).rows}
-    back = {(r.kind, r.name, r.after, r.before) for r in diff(other, one).rows}
-    assert there == back and there
 
 
 def test_the_graph_handed_to_users(eagle, compiled) -> None:

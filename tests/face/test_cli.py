@@ -133,17 +133,6 @@ def test_explain_prints_the_buckets(here, capsys) -> None:
     assert code == 2 and "--buckets is for a round" in err
 
 
-def test_diff_says_what_differs_by_its_exit_code(here, capsys) -> None:
-    """0 the same, 1 different; variants are named behind an @."""
-    assert run(capsys, "diff", "examples/eagle.spec", "examples/eagle.spec")[0] == 0
-    code, out, _ = run(capsys, "diff", "examples/eagle.spec", "examples/eagle.spec@serial")
-    assert code == 1 and "- stream plan: compute" in out
-    code, out, _ = run(capsys, "diff", "--json", "examples/eagle.spec", "examples/eagle.spec@deep")
-    data = json.loads(out)
-    assert code == 1 and data["same"] is False
-    assert {"kind": "setting", "name": "num_steps", "before": "2", "after": "3"} in data["rows"]
-
-
 def test_run_prints_text_and_what_it_was(here, capsys) -> None:
     """The prompt, its continuation, then rounds, acceptance, speed, and the comparison."""
     code, out, err = run(
