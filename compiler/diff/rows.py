@@ -78,7 +78,7 @@ class _Rows:
         if told:
             says = [", ".join(filter(None, side)) for side in zip(*told.values(), strict=True)]
             yield Row(kind, was, now, says[0] or "nothing", says[1] or "nothing", tuple(told))
-        elif was != now and len(key) == 1:
+        elif was != now and key[0][0] == kind:
             yield Row(kind, was, now, was, now)
 
     def differs(self, before: Texts, seen: Texts, after: Texts) -> tuple[str, str] | None:

@@ -137,6 +137,14 @@ def test_an_unsafe_form_is_compared_and_its_hazard_named(here, capsys) -> None:
     assert code == 0 and "hazards\n  - gone PL201" in out
 
 
+def test_memory_is_compared_alike_where_a_side_is_refused(here, capsys) -> None:
+    """Nothing shares memory in a round that is not proven, so buffers are counted apart on both sides."""
+    spec = "examples/extend_planning.spec"
+    data = json.loads(run(capsys, "--json", spec, spec, "--set-b", "early_cast=true")[1])
+    memory = [one["change"] for one in data["amounts"] if one["name"] == "memory"]
+    assert memory == [0]
+
+
 def test_hazards_of_a_schedule_are_known_by_their_codes(here, capsys) -> None:
     """A schedule that was lowered unchecked keeps them as JSON: the same hazard on both sides is none."""
     spec = "examples/extend_planning.spec"

@@ -9,7 +9,7 @@ import pytest
 import plait
 from plait.compiler.diff.diff import Diff
 from plait.compiler.diff.orders import MOST_LISTED
-from plait.compiler.diff.side import apart, side_of
+from plait.compiler.diff.side import side_of
 from plait.compiler.diff.text import MOST_ORDERS
 from plait.runtime.schedule import Schedule
 
@@ -119,9 +119,11 @@ def test_a_size_that_changed_in_every_bucket(against) -> None:
 
 
 def test_only_what_differs_of_a_phase_is_said(against) -> None:
-    """Its attributes, and not where it runs."""
-    found = against(("phase query on main { reads x", "phase query on main { reads x, k"))
-    assert found.rows[0].parts == ("accesses",)
+    """What it reads, and not where it runs; a round takes no longer by that."""
+    found = against(("phase attend on main { reads k, q", "phase attend on main { reads k"))
+    (row,) = found.rows
+    assert (row.parts, row.change) == (("accesses",), "changed")
+    assert (row.before, row.after) == ("reads k, reads q, updates x", "reads k, updates x")
 
 
 def test_instructions_in_another_order(compiled) -> None:
@@ -155,14 +157,6 @@ def chains(compiled, count: int, own: bool) -> Schedule:
         ]
     text += [f"  join s{n} into main" for n in range(count) if own]
     return compiled("\n".join([*text, "}", ""]))
-
-
-def test_memory_of_a_schedule_that_is_not_proven(compiled) -> None:
-    """Nothing is laid out in one; so the other is counted apart, too."""
-    schedule = compiled(LAYER)
-    assert schedule.arena
-    assert apart(schedule).arena == 0
-    assert all(one.offset is None for one in apart(schedule).buffers)
 
 
 def test_a_schedule_is_a_side_by_itself(compiled) -> None:
