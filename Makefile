@@ -4,7 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench soak clean
+.PHONY: demo test lint bench soak pictures clean
 
 demo: $(VENV)/with-run
 	$(VENV)/bin/plait run examples/eagle.spec
@@ -23,6 +23,10 @@ bench: $(VENV)/with-bench
 # Ten minutes or more: many inputs that nobody means, and what was seen of them written into docs/soak.md.
 soak: $(VENV)/with-test
 	PYTHONPATH=tests $(VENV)/bin/python -m soak --write docs/soak.md
+
+# The drawings of README.md and docs/, each by the command that docs/pictures/commands.txt has for it.
+pictures: $(VENV)/with-dev
+	PATH="$(abspath $(VENV))/bin:$$PATH" sh -e docs/pictures/commands.txt > /dev/null
 
 clean:
 	rm -rf $(VENV) build dist src/plait.egg-info

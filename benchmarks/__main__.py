@@ -18,6 +18,7 @@ NAMES = (
     "replay",
     "overlap",
     "dispatch",
+    "simulate",
     "speculation",
     "exposed",
 )

@@ -97,6 +97,8 @@ class Heading(Record):
     """A target to build on: a name, or the path of a file beside this one."""
     runtimes: tuple[str, ...] = ()
     """Runtimes whose variables are known: names, or paths of files beside this one."""
+    costs: str = ""
+    """A cost profile: the path of a file beside this one."""
 
 
 class Target(Record):
@@ -111,7 +113,9 @@ class Target(Record):
     registries: tuple[Registry, ...]
     """Of its runtimes, and of its own `[[flags]]`."""
     sha256: str
-    """Of every file read, in order."""
+    """Of every file read, in order, but for costs, which change no schedule."""
+    costs: Path | None
+    """A cost profile, to foretell times from; None: there is none."""
 
     @property
     def limits_graphs(self) -> bool:
@@ -174,6 +178,7 @@ def load_target(name: str) -> Target:
         exchange=tables.get("exchange"),  # type: ignore[arg-type]
         registries=_registries(values, where, digest),
         sha256=digest.hexdigest(),
+        costs=Path(heading.costs) if heading.costs else None,
     )
 
 
@@ -198,6 +203,8 @@ def _merged(path: Path, where: str, digest: Any, seen: list[Path]) -> dict[str, 
     values["runtimes"] = [
         (where, *_beside(one, path, FOLDER / "flags")) for one in values.get("runtimes", ())
     ]
+    if costs := values.get("costs") or _shipped_costs(path):
+        values["costs"] = str(path.parent / costs)
     base = values.get("extends", "")
     if not base:
         return values
@@ -213,6 +220,11 @@ def _merged(path: Path, where: str, digest: Any, seen: list[Path]) -> dict[str, 
     values["flags"] = below["flags"] + values["flags"]
     values["runtimes"] = below["runtimes"] + values["runtimes"]
     return below | values
+
+
+def _shipped_costs(path: Path) -> str:
+    """Of a target that comes with Plait, relative to its file."""
+    return f"costs/{path.name}" if path.parent == FOLDER else ""
 
 
 def _beside(name: str, path: Path, folder: Path) -> tuple[Path, str]:

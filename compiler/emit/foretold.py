@@ -18,14 +18,19 @@ def foretold(found: Simulation) -> Picture:
     schedule, times = found.schedule, found.round_times()
     bucket = schedule.buckets[found.buckets[-1]].name
     each = f"{shown(times[-1])} a round" if len(times) > 1 else shown(found.end)
-    costs = found.profile.name
     return Picture(
         f"{schedule.name} at {bucket}: {each}",
         (group(found, "simulated"),),
-        (f"Simulated with the costs of {costs}; nothing here was measured.",),
+        tuple(_notes(found)),
         (decisive_table(found),),
-        (*named(schedule), ("bucket", bucket), ("costs", costs)),
+        (*named(schedule), ("bucket", bucket), ("simulated_with", found.profile.name)),
     )
+
+
+def _notes(found: Simulation) -> Iterator[str]:
+    yield f"Simulated with the costs of {found.profile.name}; nothing here was measured."
+    if unpriced := found.unpriced():
+        yield f"They do not name {', '.join(unpriced)}, which take no time here."
 
 
 def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
@@ -34,7 +39,8 @@ def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
     return (
         ("schedule", schedule.name),
         ("variant", schedule.variant or ""),
-        ("spec_sha256", schedule.source.sha256),
+        ("source", schedule.source.name),
+        ("source_sha256", schedule.source.sha256),
         ("target", schedule.target.name),
         ("settings", settings),
     )
@@ -44,14 +50,13 @@ def group(found: Simulation, name: str) -> Group:
     """A simulation as one group of a picture, such as `A` or `predicted`."""
     after = dependencies(found)
     slack = slacks(found, after)
+    found_lanes = timeline.lanes(found)
     bars = {
-        bar.number: _bar(found, bar, slack[bar.number])
-        for lane in timeline.lanes(found)
-        for bar in lane.bars
+        bar.number: _bar(found, bar, slack[bar.number]) for lane in found_lanes for bar in lane.bars
     }
     lanes = tuple(
-        Lane(lane.name, tuple(bars[bar.number] for bar in lane.bars), not lane.host)
-        for lane in timeline.lanes(found)
+        Lane(lane.name, (*(bars[bar.number] for bar in lane.bars), *_waits(lane)), not lane.host)
+        for lane in found_lanes
     )
     path = tuple(
         Bar("", "idle", one.start, one.end)
@@ -71,7 +76,7 @@ def decisive_table(found: Simulation) -> Table:
     """What is on the critical path, the longest first; its rows add up to the time of all rounds."""
     rows = (
         (shown(time), f"{100 * time / max(found.end, 1):.1f} %", kind, name)
-        for kind, name, time in timeline.decisive(found)
+        for kind, name, time in timeline.decisive(found, found.path())
     )
     return Table(
         f"What decides it, of {shown(found.end)}", ("time", "share", "", "name"), tuple(rows)
@@ -81,8 +86,15 @@ def decisive_table(found: Simulation) -> Table:
 def _rounds(found: Simulation) -> Iterator[Round]:
     before = 0
     for number, end in enumerate(found.ends()):
-        yield Round(f"round {number}", before, end)
-        before = end
+        if end > before:
+            yield Round(f"round {number}", before, end)
+            before = end
+
+
+def _waits(lane: timeline.Lane) -> Iterator[Bar]:
+    for one in lane.waits:
+        facts = (("round", one.round), ("for", one.on))
+        yield Bar("wait", "wait", one.start, one.end, facts=facts)
 
 
 def _bar(found: Simulation, bar: timeline.Bar, slack: int) -> Bar:
@@ -102,7 +114,16 @@ def _bar(found: Simulation, bar: timeline.Bar, slack: int) -> Bar:
         facts.append(("rows", bucket.rows[doing.number]))
     if doing.capture is not None:
         facts.append(("graph", schedule.captures[doing.capture].name))
+    if span.cause >= 0:
+        facts.append(("right after", _called(found, found.spans[span.cause].met)))
     if bar.where:
         facts.append(("spec", bar.where))
     facts.append(("slack_ns", slack))
     return Bar(bar.name, kind, bar.start, bar.end, bar.on_path, False, tuple(facts), bar.number)
+
+
+def _called(found: Simulation, number: int) -> str:
+    span = found.spans[number]
+    doing: Doing = span.what
+    kind = "host" if span.stream < 0 else doing.kind
+    return doing.name if kind == "phase" else f"{kind} {doing.name}"

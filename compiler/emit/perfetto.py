@@ -59,13 +59,16 @@ class _Writer:
         self.processes = 0
         self.threads = 0
         self.flows = 0
+        self.rounds = 0
 
     def group(self, group: Group) -> None:
         self.process(group.name)
         if group.rounds:
             self.thread("rounds")
             for one in group.rounds:
-                self.slice(Bar(one.name, "round", one.start, one.end))
+                for form, at in (("b", one.start), ("e", one.end)):
+                    self.event(form, one.name, cat="round", id=self.rounds, ts=at / 1000)
+                self.rounds += 1
         threads: dict[int, tuple[int, Bar]] = {}
         for lane in group.lanes:
             for depth, row in enumerate(stacked(lane.bars), 1):

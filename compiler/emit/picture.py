@@ -26,7 +26,7 @@ KINDS = {
 
 
 class Bar(Record):
-    """Something that took time on a lane."""
+    """Something that took time on a lane: its end is after its start."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class Bar(Record):
 
 
 class Lane(Record):
-    """Bars of one stream, by when they began. What overlaps is drawn in rows below each other."""
+    """Bars of one stream, in any order. What overlaps is drawn in rows below each other."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -62,7 +62,7 @@ class Arrow(Record):
 
 
 class Round(Record):
-    """A stretch of the axis with a name: from the end of the round before to its own end."""
+    """A stretch of the axis with a name: from the end of the round before to its own end, after that."""
 
     name: str
     start: int

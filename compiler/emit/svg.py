@@ -14,7 +14,7 @@ from plait.compiler.timing.ticks import ticks
 from plait.dsl.render.printable import printable
 
 WIDTH = 960
-EDGE, ROW, BAR, TITLE, AXIS = 20, 26, 20, 30, 24
+EDGE, ROW, BAR, THIN, TITLE, AXIS = 20, 26, 20, 6, 30, 24
 CELL = 7
 """Pixels of a character that is one column wide in a terminal, at most."""
 ROOM = 90
@@ -91,7 +91,8 @@ class _Drawing:
         for at, label in ticks(self.end, (self.width - EDGE - self.gutter) // ROOM):
             x = self.x(at)
             yield f'<path class="rule" d="M{_pixels(x)} {top + 6}V{self.y}"/>'
-            yield f'<text class="soft" x="{_pixels(x + 400)}" y="{top + 14}">{label}</text>'
+            if x // 100 + 4 + len(label) * CELL < self.width - EDGE:
+                yield f'<text class="soft" x="{_pixels(x + 400)}" y="{top + 14}">{label}</text>'
 
     def group(self, group: Group) -> None:
         if len(self.picture.groups) > 1:
@@ -142,14 +143,15 @@ class _Drawing:
 
     def bar(self, bar: Bar, colour: str, left: int, right: int) -> None:
         inset, corner = (50, 4) if right - left > 800 else (0, 1)
+        high = THIN if bar.kind == "wait" and not bar.on_path else BAR
         self.parts.append(
             f'<rect class="{colour}{" changed" * bar.changed}" x="{_pixels(left + inset)}"'
-            f' y="{self.y + (ROW - BAR) // 2}" width="{_pixels(right - left - 2 * inset)}"'
-            f' height="{BAR}" rx="{corner}"><title>{_harmless(bar.name or "idle")}:'
+            f' y="{self.y + (ROW - high) // 2}" width="{_pixels(right - left - 2 * inset)}"'
+            f' height="{high}" rx="{corner}"><title>{_harmless(bar.name or "idle")}:'
             f" {shown(bar.end - bar.start)}</title></rect>"
         )
         columns = ((right - left) // 100 - 9) // CELL
-        if columns >= min(cell_len(printable(bar.name)), 3):
+        if high == BAR and columns >= min(cell_len(printable(bar.name)), 3):
             ink = "on-accent" if bar.on_path else "ink"
             self.write(left + 500, self.y + 17, _cut(bar.name, columns), ink)
 
@@ -174,7 +176,7 @@ class _Drawing:
         told += [(kind, says) for kind, says in KINDS.items() if kind in drawn]
         x, self.y = EDGE, self.y + 18
         for colour, says in told:
-            wide = 32 + len(says) * (CELL - 1)
+            wide = 30 + len(says) * CELL
             if x + wide > self.width - EDGE:
                 x, self.y = EDGE, self.y + 20
             self.parts.append(

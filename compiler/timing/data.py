@@ -21,7 +21,8 @@ def as_data(found: Simulation) -> dict[str, Any]:
             {"start": one.start, "end": one.end, **_what(found, one.span)} for one in found.path()
         ],
         "decisive": [
-            {"kind": kind, "name": name, "time": time} for kind, name, time in decisive(found)
+            {"kind": kind, "name": name, "time": time}
+            for kind, name, time in decisive(found, found.path())
         ],
         "lanes": [
             {

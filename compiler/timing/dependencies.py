@@ -9,6 +9,8 @@ from plait.compiler.timing.engine import Block, Issue, Key, Record, Wait, Work
 from plait.compiler.timing.issue import Issuer
 from plait.compiler.timing.simulate import Simulation
 
+NONE: frozenset[int] = frozenset()
+
 
 class After(NamedTuple):
     """Spans by number: the target began only when the source had ended."""
@@ -29,9 +31,7 @@ def dependencies(found: Simulation) -> list[After]:
     ranks = 1 + max(rank for rank, _, _ in found.lanes.places)
     for rank in range(ranks):
         walk.rank(rank, ranks)
-    waited = {(target, walk.reached.get(key, -1)) for key, target in walk.waiting}
-    walk.found_out += [After(*pair, "wait") for pair in waited if pair[1] >= 0]
-    return sorted(walk.found_out)
+    return sorted(walk.known)
 
 
 def slacks(found: Simulation, after: Sequence[After]) -> list[int]:
@@ -64,44 +64,47 @@ class _Walk:
         for number, span in enumerate(found.spans):
             own.setdefault(span.stream, []).append(number)
         self.spans: dict[int, Iterator[int]] = {lane: iter(each) for lane, each in own.items()}
-        self.last: dict[int, int] = {}
+        self.last: dict[int, frozenset[int]] = {}
         """Of every lane, its newest span."""
-        self.held: dict[int, list[Key]] = {}
-        """What the next span of a lane waits for."""
-        self.reached: dict[Key, int] = {}
-        """By every record, the span after which it was reached; -1: after none."""
-        self.waiting: list[tuple[Key, int]] = []
-        self.found_out: list[After] = []
+        self.held: dict[int, frozenset[int]] = {}
+        """The spans that the next one of a lane waits for."""
+        self.reached: dict[Key, frozenset[int]] = {}
+        """By every record, the spans after which it is reached."""
+        self.known: set[After] = set()
 
     def rank(self, rank: int, ranks: int) -> None:
         found, host = self.found, -1 - rank
         issuer = Issuer(found.schedule, found.profile, found.lanes, rank, ranks)
         for one in issuer.rounds(found.buckets):
             if isinstance(one, Block):
-                self.held.setdefault(host, []).append(one.key)
+                self.wait(host, one.key)
                 self.ran(host)
             elif isinstance(one, Record):
-                self.reached[one.key] = self.last.get(host, -1)
+                self.record(host, one.key)
             elif isinstance(one, Issue):
                 if one.time:
                     self.ran(host)
                 for item in one.issued:
-                    self.item(item, self.last.get(host, -1))
+                    self.item(item, self.last.get(host, NONE))
 
-    def item(self, item: Work | Record | Wait, by: int) -> None:
+    def item(self, item: Work | Record | Wait, by: frozenset[int]) -> None:
         if isinstance(item, Wait):
-            self.held.setdefault(item.stream, []).append(item.key)
+            self.wait(item.stream, item.key)
         if isinstance(item, Work) or item.time:
             number = self.ran(item.stream)
-            if by >= 0:
-                self.found_out.append(After(number, by, "issue"))
+            self.known |= {After(number, source, "issue") for source in by}
         if isinstance(item, Record):
-            self.reached[item.key] = self.last.get(item.stream, -1)
+            self.record(item.stream, item.key)
+
+    def wait(self, lane: int, key: Key) -> None:
+        self.held[lane] = self.held.get(lane, NONE) | self.reached.get(key, NONE)
+
+    def record(self, lane: int, key: Key) -> None:
+        self.reached[key] = self.last.get(lane, NONE) | self.held.get(lane, NONE)
 
     def ran(self, lane: int) -> int:
         number = next(self.spans[lane])
-        if lane in self.last:
-            self.found_out.append(After(number, self.last[lane], "order"))
-        self.last[lane] = number
-        self.waiting += [(key, number) for key in self.held.pop(lane, ())]
+        self.known |= {After(number, source, "order") for source in self.last.get(lane, NONE)}
+        self.known |= {After(number, source, "wait") for source in self.held.pop(lane, ())}
+        self.last[lane] = frozenset((number,))
         return number

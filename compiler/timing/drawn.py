@@ -1,69 +1,132 @@
-"""A timeline for a terminal: a row a lane, `#` where a span decides when the round ends, `-` elsewhere."""
+"""A timeline for a terminal: a row a lane, and what decides how long the round takes.
+
+`#` is what is on the critical path, `-` what is not, `.` a lane that waits for another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len, set_cell_size
+
+from plait.compiler.timing.path import Segment, clipped
 from plait.compiler.timing.simulate import Simulation
-from plait.compiler.timing.timeline import Lane, decisive, lanes
+from plait.compiler.timing.ticks import UNITS, ticks
+from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes
+from plait.dsl.render.printable import printable
 
-WIDTH = 100
+COLUMNS = 100
+"""Where nobody knows how wide the terminal is."""
+LEAST = 24
 """Columns of the time axis."""
+LONGEST_LABEL = 24
+TICK = 12
+"""Columns of a mark of the axis, at least."""
 MOST_ROWS = 12
 """Rows of the table of what is on the path."""
 
 
-def drawn(found: Simulation, width: int = WIDTH) -> str:
-    return "\n".join([*_head(found), "", *_axis(found, width), "", *_path(found)]) + "\n"
+def drawn(found: Simulation, columns: int = COLUMNS) -> str:
+    """Of several rounds the last, which the first ones no longer have a part in."""
+    ends = found.ends()
+    start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
+    path = clipped(found.path(), start, found.end)
+    parts = [*_head(found), "", *_axis(found, start, columns), "", *_path(found, path)]
+    return "\n".join(parts) + "\n"
 
 
 def _head(found: Simulation) -> Iterator[str]:
     schedule, rounds = found.schedule, found.round_times()
     bucket = schedule.buckets[found.buckets[-1]].name
     each = f"{shown(rounds[-1])} a round" if len(rounds) > 1 else f"{shown(found.end)}"
-    yield f"{schedule.name} at {bucket}, simulated with the costs of {found.profile.name}: {each}"
+    costs = printable(found.profile.name)
+    yield f"{printable(schedule.name)} at {bucket}, simulated with the costs of {costs}: {each}"
     if len(rounds) > 1:
         yield f"{len(rounds)} rounds in {shown(found.end)}; the first takes {shown(rounds[0])}"
 
 
-def _axis(found: Simulation, width: int) -> Iterator[str]:
+def _axis(found: Simulation, start: int, columns: int) -> Iterator[str]:
     made = lanes(found)
-    margin = max((len(lane.name) for lane in made), default=0)
-    for lane in made:
-        yield f"{lane.name:<{margin}} {_row(lane, found.end, width)}".rstrip()
-    yield f"{'':<{margin}} 0{shown(found.end):>{width - 1}}"
+    names = [_cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
+    margin = max(map(cell_len, names), default=0)
+    width = max(columns - margin - 1, LEAST)
+    length = max(found.end - start, 1)
+    for name, lane in zip(names, made, strict=True):
+        yield f"{set_cell_size(name, margin)} {_row(lane, start, length, width)}".rstrip()
+    marks = ""
+    for at, label in ticks(length, width // TICK):
+        column = at * width // length
+        if column + len(label) <= width:
+            marks = f"{marks:<{column}}{label}"
+    yield f"{'':<{margin}} {marks}"
 
 
-def _row(lane: Lane, end: int, width: int) -> str:
+def _row(lane: Lane, start: int, length: int, width: int) -> str:
     """Names stand within the spans that have room for them."""
     cells = [" "] * width
+
+    def columns(one: Bar | Wait) -> tuple[int, int]:
+        first = max(one.start - start, 0) * width // length
+        return first, max(-(-(one.end - start) * width // length), first + 1)
+
+    for wait in lane.waits:
+        if wait.end > start:
+            first, last = columns(wait)
+            cells[first:last] = "." * (min(last, width) - first)
     for bar in lane.bars:
-        first = bar.start * width // max(end, 1)
-        last = max(-(-bar.end * width // max(end, 1)), first + 1)
-        fill = "#" if bar.on_path else "-"
-        cells[first:last] = fill * (min(last, width) - first)
-        room = last - first - 2
-        if room >= len(bar.name):
-            cells[first + 1 : first + 1 + len(bar.name)] = bar.name
-        if last - first > 2:
-            cells[first] = "["
+        if bar.end > start:
+            first, last = columns(bar)
+            fill = "." if bar.kind == "wait" else "#" if bar.on_path else "-"
+            if last - first > 1 or fill == "#" or cells[first] in " .":
+                cells[first:last] = _named(bar.name, fill, min(last, width) - first)
     return "".join(cells[:width])
 
 
-def _path(found: Simulation) -> Iterator[str]:
-    rows = list(decisive(found))
-    yield f"what decides it, of {shown(found.end)}:"
+def _named(name: str, fill: str, room: int) -> list[str]:
+    """Cells of a span; that behind a wide character is empty."""
+    cells = [fill] * room
+    if room > 2:
+        cells[0] = "["
+        place = 1
+        for character in _cut(name, room - 2, least=4):
+            wide = cell_len(character)
+            cells[place : place + wide] = [character, *[""] * (wide - 1)]
+            place += wide
+    return cells
+
+
+def _cut(text: str, columns: int, least: int = 2) -> str:
+    """As much of a text as has room, but nothing where less than so many columns have."""
+    text = printable(text)
+    if cell_len(text) <= columns:
+        return text
+    return set_cell_size(text, columns - 1).rstrip() + "…" if columns >= least else ""
+
+
+def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
+    rows = list(decisive(found, path))
+    whole = max(sum(time for _, _, time in rows), 1)
+    last = f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
+    yield f"what decides {last}, of {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
-        share = 100 * time / max(found.end, 1)
-        yield f"  {shown(time):>10} {share:5.1f} %  {kind} {name}".rstrip()
+        yield f"  {shown(time):>10} {_share(time, whole)}  {kind} {printable(name)}".rstrip()
     if len(rows) > MOST_ROWS:
         rest = sum(time for _, _, time in rows[MOST_ROWS:])
-        yield f"  {shown(rest):>10} {100 * rest / max(found.end, 1):5.1f} %  {len(rows) - MOST_ROWS} more"
+        yield f"  {shown(rest):>10} {_share(rest, whole)}  {len(rows) - MOST_ROWS} more"
+
+
+def _share(time: int, whole: int) -> str:
+    return f"{100 * time / whole:5.1f} %"
 
 
 def shown(time: int) -> str:
-    """Nanoseconds in the largest unit that leaves a digit before the point: `8.42 ms`."""
-    for unit, each in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
-        if time >= each:
-            return f"{time / each:.3g} {unit}" if time < 1000 * each else f"{time // each:,} {unit}"
-    return f"{time} ns"
+    """Nanoseconds in the largest unit that leaves a digit before the point: `8.42 ms`.
+
+    >>> shown(8_415_000), shown(999_999), shown(1_500), shown(12)
+    ('8.42 ms', '1,000 us', '1.5 us', '12 ns')
+    """
+    unit, each = next(one for one in UNITS if abs(time) >= one[1] or one[1] == 1)
+    digits = 0 if each == 1 else 2 if abs(time) < 10 * each else 1 if abs(time) < 100 * each else 0
+    whole, rest = divmod((abs(time) * 10**digits + each // 2) // each, 10**digits)
+    told = f"{whole:,}.{rest:0{digits}}".rstrip("0").rstrip(".") if digits else f"{whole:,}"
+    return f"{'-' * (time < 0)}{told} {unit}"

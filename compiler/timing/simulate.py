@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from plait.compiler.timing.costs import Profile
 from plait.compiler.timing.engine import Engine, Span
-from plait.compiler.timing.issue import Doing, Issuer, Lanes
+from plait.compiler.timing.issue import Doing, Issuer, Lanes, kind_of
 from plait.compiler.timing.path import Segment, critical_path
 from plait.runtime.schedule import Schedule
 
@@ -39,6 +39,17 @@ class Simulation:
         """Of every round, the nanoseconds from the end of the one before it to its own."""
         ends = self.ends()
         return [end - before for before, end in zip([0, *ends], ends, strict=False)]
+
+    def unpriced(self) -> list[str]:
+        """Phases of these rounds that nothing says the cost of: they take no time."""
+        found = []
+        for number, phase in enumerate(self.schedule.phases):
+            works = [self.schedule.buckets[bucket].work[number] for bucket in set(self.buckets)]
+            said = next((cost for _, cost in works if cost is not None), None)
+            known = self.profile.known(phase.name, phase.body, said, kind_of(phase))
+            if known is None and any(rows for rows, _ in works):
+                found.append(phase.name)
+        return found
 
     def path(self) -> list[Segment]:
         return critical_path(self.spans)

@@ -13,7 +13,7 @@ def ticks(end: int, most: int) -> Iterator[tuple[int, str]]:
     >>> list(ticks(1_200, 3))
     [(0, '0.0 us'), (500, '0.5 us'), (1000, '1.0 us')]
     """
-    least, ten = max(end // max(most, 1), 1), 1
+    least, ten = max(-(-end // max(most, 1)), 1), 1
     while 10 * ten <= least:
         ten *= 10
     each = next(by * ten for by in (1, 2, 5, 10) if by * ten >= least)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from plait.compiler.timing.issue import Doing
+from plait.compiler.timing.path import Segment
 from plait.compiler.timing.simulate import Simulation
 from plait.dsl.record import Record
 from plait.runtime.schedule import HOST
@@ -25,12 +27,24 @@ class Bar(Record):
     """Of its span."""
 
 
+class Wait(Record):
+    """When a lane had something to do, and could not begin."""
+
+    start: int
+    end: int
+    round: int
+    on: str
+    """What it had to wait for."""
+
+
 @dataclass(frozen=True)
 class Lane:
     name: str
     bars: tuple[Bar, ...]
     """By when they began."""
     host: bool
+    waits: tuple[Wait, ...]
+    """Between bars."""
 
 
 def lanes(found: Simulation) -> list[Lane]:
@@ -64,8 +78,20 @@ def lanes(found: Simulation) -> list[Lane]:
         inside = "" if capture is None else f" in {schedule.captures[capture].name}"
         name = f"{names[stream]}{inside}" + (f" of rank {rank}" if many else "")
         own = sorted(bars[rank, capture, stream], key=lambda bar: bar.start)
-        made.append(Lane(name, tuple(own), stream == HOST))
+        made.append(Lane(name, tuple(own), stream == HOST, tuple(_waits(found, own))))
     return made
+
+
+def _waits(found: Simulation, bars: Sequence[Bar]) -> Iterator[Wait]:
+    """Before each bar, from when its lane was free and it was issued."""
+    free = 0
+    for bar in bars:
+        span = found.spans[bar.number]
+        since = max(free, min(span.issued, span.start)) if span.stream >= 0 else free
+        if since < span.start and span.cause >= 0:
+            what: Doing = found.spans[found.spans[span.cause].met].what
+            yield Wait(since, span.start, bar.round, what.name)
+        free = span.end
 
 
 def _where(found: Simulation, kind: str, number: int) -> str:
@@ -77,10 +103,10 @@ def _where(found: Simulation, kind: str, number: int) -> str:
     return ""
 
 
-def decisive(found: Simulation) -> Iterator[tuple[str, str, int]]:
-    """Of what is on the critical path, the kind, the name and the nanoseconds, the longest first."""
+def decisive(found: Simulation, path: Sequence[Segment]) -> Iterator[tuple[str, str, int]]:
+    """Of what is on a path, the kind, the name and the nanoseconds, the longest first."""
     total: dict[tuple[str, str], int] = {}
-    for one in found.path():
+    for one in path:
         doing = None if one.span is None else found.spans[one.span].what
         key = ("idle", "") if doing is None else (doing.kind, doing.name)
         if doing is not None and found.spans[one.span or 0].stream < 0:

@@ -9,4 +9,6 @@ def printable(text: str) -> str:
     >>> printable("a\\tb\\x1b[31m")
     'a b?[31m'
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c == "\t" else "?" for c in text)

@@ -56,10 +56,10 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 DRAWN = """\
 layer at bs = 4, simulated with the costs of one die: 47 us
 
-host [###[---[---[-----
-main     [prefix##############[query--------------------------------------                    [attend####
-kv                            [latent##########################################################
-     0                                                                                              47 us
+host [###[---[---[----
+main     [prefix#############[query-----------------------------------...................[attend####
+kv           ................[latent######################################################
+     0 us                10 us               20 us               30 us               40 us
 
 what decides it, of 47 us:
        30 us  63.8 %  phase latent
@@ -92,6 +92,32 @@ def test_perfetto_gets_lanes_and_the_path(here: Path, capsys) -> None:
     named = [event["args"]["name"] for event in events if event["name"].endswith("_name")]
     lanes = ["simulated", "rounds", "host", "main", "kv", "critical path", "critical path"]
     assert named == lanes
+
+
+def test_a_token_costs_the_round_over_what_it_commits(here: Path, capsys) -> None:
+    """A ratio of sums: the mean of what rounds commit is below, not what one token of each costs."""
+    said = run(capsys, "--costs", "costs.toml", "--rounds", "1", "--accept", "1:1,3:1")[1]
+    assert said.splitlines()[-1] == "at 2 tokens a round: 23.5 us a token"
+    data = json.loads(run(capsys, "--costs", "costs.toml", "--accept", "2", "--json")[1])
+    assert data["per_token"] * 2 == data["rounds"][-1]
+
+
+def test_what_has_no_cost_is_named(here: Path, capsys) -> None:
+    """On the error stream, so that what is read by programs stays as it is."""
+    (here / "costs.toml").write_text(COSTS.partition('[phases."*"]')[0])
+    code, out, err = run(capsys, "--costs", "costs.toml", "--json")
+    assert (code, err) == (0, "plait simulate: one die has no cost of attend: they take no time\n")
+    assert json.loads(out)["schedule"] == "layer"
+
+
+def test_a_page_and_a_drawing_are_written(here: Path, capsys) -> None:
+    """Each beside what is printed; both say that nothing was measured, and of what costs they know."""
+    code, out, _ = run(capsys, "--costs", "costs.toml", "--html", "o.html", "--svg", "o.svg")
+    assert code == 0 and out.startswith("layer at bs = 4")
+    said = "Simulated with the costs of one die; nothing here was measured."
+    for name, begins in (("o.html", "<!doctype html>"), ("o.svg", "<svg xmlns=")):
+        text = Path(name).read_text(encoding="utf-8")
+        assert text.startswith(begins) and said in text and "latent" in text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 "use strict";
 {
-  const AXIS = 30, TITLE = 34, ROUNDS = 22, ROW = 26, BAR = 20, GAP = 8, LEAST = 20, MOST_TOLD = 6;
+  const AXIS = 30, TITLE = 34, ROUNDS = 22, ROW = 26, BAR = 20, THIN = 6, GAP = 8, LEAST = 20, MOST_TOLD = 6;
   const ON_PATH = 1, CHANGED = 2;
   const FONT = '12px ui-sans-serif, system-ui, "Segoe UI", sans-serif', BOLD = FONT.replace("12px", "600 12px");
   const UNITS = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
@@ -83,12 +83,22 @@
   function walk(by) {
     if (!path.length) return;
     const here = kept ? path.findIndex((bar) => same(bar, kept)) : -1;
-    const next = path[Math.max(0, Math.min(path.length - 1, here < 0 ? (by > 0 ? 0 : path.length - 1) : here + by))];
-    kept = next;
-    if (next.start < from || next.end > to) look((next.start + next.end) / 2 - (to - from) / 2, to - from);
-    byId("said").textContent = [next.name, exact(next.start), "for " + exact(next.end - next.start)].join(", ");
+    const first = Math.max(0, path.findIndex((bar) => bar.start >= from));
+    keep(path[Math.max(0, Math.min(path.length - 1, here < 0 ? first : here + by))]);
+  }
+  function nextFound() {
+    const found = rows.flatMap((row) => row.bars).filter((bar) => wanted && isWanted(bar)).sort((one, other) => one.start - other.start);
+    if (found.length) keep(found[(found.indexOf(kept) + 1) % found.length]);
+  }
+  function keep(bar) {
+    kept = bar;
+    if (bar.start < from || bar.end > to) look((bar.start + bar.end) / 2 - (to - from) / 2, to - from);
+    if (!isSeen(bar)) down(bar.row.top - top - ROW);
+    byId("said").textContent = [bar.name, exact(bar.start), "for " + exact(bar.end - bar.start)].join(", ");
     draw();
   }
+  const isWanted = (bar) => bar.name.toLowerCase().includes(wanted);
+  const isSeen = ({ row, start, end }) => end >= from && start <= to && row.top >= top && row.top + row.height <= top + seen - AXIS;
   const same = (one, other) =>
     one === other || (one.number >= 0 && one.number === other.number && one.group === other.group && overlap(one, other));
   const overlap = (one, other) => one.start < other.end && other.start < one.end;
@@ -161,7 +171,8 @@
     for (let at = Math.max(0, Math.ceil(from / each) * each); at <= Math.min(to, end * 1.02); at += each) {
       found.push(at);
       if (x(at) >= gutter - 1) {
-        context.fillText((at / size).toFixed(digits) + " " + unit, x(at) + 4, AXIS / 2);
+        const told = (at / size).toFixed(digits) + " " + unit;
+        if (x(at) + 4 + context.measureText(told).width < width) context.fillText(told, x(at) + 4, AXIS / 2);
         context.fillRect(Math.round(x(at)), AXIS / 2 - 6, 0.5, AXIS / 2 + 6);
       }
     }
@@ -209,11 +220,11 @@
     for (let at = firstSeen(row.bars); at < row.bars.length && row.bars[at].start <= to; at++) {
       const bar = row.bars[at], left = x(bar.start), right = Math.max(x(bar.end), left + 1);
       const colour = bar.flags & ON_PATH ? colours.accent : colours[bar.kind];
-      const found = wanted && bar.name.toLowerCase().includes(wanted);
+      const found = wanted && isWanted(bar);
       if (right - left <= 1 && Math.floor(left) === drawn && colour === fill && !found) continue;
       drawn = Math.floor(right);
       fill = colour;
-      paintBar(bar, Math.max(left, -10), Math.min(right, width + 10), row.top + (row.height - BAR) / 2, colour, found);
+      paintBar(bar, Math.max(left, -10), Math.min(right, width + 10), middle, colour, found);
     }
     context.restore();
     if (row.label) {
@@ -224,12 +235,13 @@
     }
   }
 
-  function paintBar(bar, left, right, top, colour, found) {
+  function paintBar(bar, left, right, middle, colour, found) {
     const room = right - left, inset = room > 3 ? 0.5 : 0;
+    const high = bar.kind === "wait" && !(bar.flags & ON_PATH) ? THIN : BAR;
     context.globalAlpha = wanted && !found ? 0.25 : 1;
     context.fillStyle = colour;
     context.beginPath();
-    context.roundRect(left + inset, top, room - 2 * inset, BAR, Math.min(4, room / 3));
+    context.roundRect(left + inset, middle - high / 2, room - 2 * inset, high, Math.min(4, room / 3));
     context.fill();
     const chosen = [over, kept].some((one) => one && same(bar, one));
     if (bar.flags & CHANGED || chosen) {
@@ -240,11 +252,11 @@
       context.setLineDash([]);
     }
     const shown = Math.max(left, gutter), space = Math.min(right, width) - shown - 10;
-    if (space > 14) {
+    if (space > 14 && high === BAR) {
       context.font = FONT;
       context.textAlign = "left";
       context.fillStyle = bar.flags & ON_PATH ? colours["on-accent"] : colours.ink;
-      context.fillText(fitted(bar.name, space), shown + 5, top + BAR / 2 + 0.5);
+      context.fillText(fitted(bar.name, space), shown + 5, middle + 0.5);
     }
     context.globalAlpha = 1;
   }
@@ -284,22 +296,24 @@
   }
   function paintArrow({ source, target, held }, alpha) {
     const left = x(source.end), right = x(target.start);
-    if (right < gutter || left > width) return;
-    const high = source.row.top + source.row.height / 2, low = target.row.top + target.row.height / 2;
-    const bend = Math.max(12, Math.min(60, (right - left) / 2)), sag = high === low ? -16 : 0;
+    const [first, last] = [source.row.top, target.row.top].sort((one, other) => one - other);
+    if (right < gutter || left > width || last + ROW < top || first > top + seen) return;
+    const turn = target.row.top > source.row.top ? 1 : -1, bend = Math.max(0, Math.min(60, (right - left) / 2));
+    const edge = (row, side) => row.top + row.height / 2 + (side * BAR) / 2;
+    const high = edge(source.row, turn), low = edge(target.row, -turn);
     context.globalAlpha = alpha;
     context.strokeStyle = context.fillStyle = colours.ink;
     context.lineWidth = held ? 1.75 : 1;
     context.setLineDash(held ? [] : [3, 3]);
     context.beginPath();
     context.moveTo(left, high);
-    context.bezierCurveTo(left + bend, high + sag, right - bend, low + sag, right, low);
+    context.bezierCurveTo(left + bend, high, right - bend, low, right, low);
     context.stroke();
     context.setLineDash([]);
     context.beginPath();
     context.moveTo(right, low);
-    context.lineTo(right - 7, low - 4);
-    context.lineTo(right - 7, low + 4);
+    context.lineTo(right - 4, low - 6 * turn);
+    context.lineTo(right + 4, low - 6 * turn);
     context.fill();
     context.globalAlpha = 1;
   }
@@ -315,8 +329,8 @@
   }
   function tell() {
     const bar = over ?? kept;
-    tip.hidden = !bar;
-    if (!bar) return;
+    tip.hidden = !bar || !(over || isSeen(bar));
+    if (tip.hidden) return;
     const list = document.createElement("dl");
     const say = (term, text) => {
       for (const [tag, said] of [["dt", term], ["dd", text]]) {
@@ -325,7 +339,7 @@
         list.append(made);
       }
     };
-    say("on", bar.lane);
+    say("on", bar.group.byNumber.get(bar.number)?.lane ?? bar.lane);
     say("start", exact(bar.start));
     say("takes", exact(bar.end - bar.start));
     for (const [term, text] of bar.facts) say(term, text);
@@ -402,6 +416,9 @@
   byId("find").addEventListener("input", (event) => {
     wanted = event.target.value.trim().toLowerCase();
     draw();
+  });
+  byId("find").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") nextFound();
   });
   const dark = matchMedia("(prefers-color-scheme: dark)");
   byId("scheme").addEventListener("click", () => {

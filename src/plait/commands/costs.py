@@ -43,13 +43,15 @@ def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def profile_asked(options: argparse.Namespace, schedule: Schedule) -> Profile:
-    from plait.compiler.target_file import TargetError
+    from plait.compiler.target import TargetError, load_target
     from plait.compiler.timing.costs_file import load_profile
-    from plait.compiler.timing.profiles import default_profile
+    from plait.compiler.timing.profiles import default_profile, profile_of
 
     try:
         if options.costs is not None:
             return load_profile(Path(options.costs))
+        if options.target.endswith(".toml"):
+            return profile_of(load_target(options.target))
         return default_profile(schedule.target.name)
     except TargetError as error:
         raise Refused(str(error)) from None

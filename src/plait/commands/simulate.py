@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
-from plait.commands.costs import add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
+MOST_NAMED = 8
 DESCRIPTION = (
     "Simulate rounds of a schedule: the host issues, streams do what they are given in order, a graph is one "
     "launch, and what runs at once shares what it needs. The costs come from a profile, and of phases that "
@@ -45,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.timing.drawn import drawn
+    from plait.compiler.timing.drawn import drawn, shown
     from plait.compiler.timing.engine import Stuck
     from plait.compiler.timing.simulate import simulate
 
@@ -54,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.ranks <= MOST_RANKS:
         raise Refused(f"--ranks {options.ranks}: from 1 to {MOST_RANKS}")
     schedule = compiled(options, options.spec)
+    accepted = accepted_asked(options)
     profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)
     skew = _skew(options.skew)
     skews = [rank * skew for rank in range(options.ranks)]
@@ -61,14 +65,27 @@ def run(options: argparse.Namespace) -> int:
         found = simulate(schedule, profile, [bucket] * options.rounds, skews)
     except Stuck:
         raise Refused(f"{options.spec}: a round waits in a circle") from None
+    if unpriced := found.unpriced():
+        names = ", ".join(unpriced[:MOST_NAMED]) + (", ..." if len(unpriced) > MOST_NAMED else "")
+        print(
+            f"plait simulate: {profile.name} has no cost of {names}: they take no time",
+            file=sys.stderr,
+        )
     if options.html or options.svg or options.perfetto:
         _write(options, found)
     if options.json:
         from plait.compiler.timing.data import as_data
 
-        print(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        data = as_data(found)
+        if accepted is not None:
+            data["accepted"] = float(accepted.mean)
+            data["per_token"] = float(found.round_times()[-1] / accepted.mean)
+        print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        print(drawn(found), end="")
+        print(drawn(found, _columns()), end="")
+        if accepted is not None:
+            each = round(found.round_times()[-1] / accepted.mean)
+            print(f"\nat {accepted}: {shown(each)} a token")
     return FINE
 
 
@@ -89,6 +106,13 @@ def _write(options: argparse.Namespace, found: Simulation) -> None:
         from plait.compiler.emit.perfetto import perfetto
 
         write_whole(options.perfetto, perfetto(picture))
+
+
+def _columns() -> int:
+    """Of the terminal, where the timeline goes to one."""
+    from plait.compiler.timing.drawn import COLUMNS
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else COLUMNS
 
 
 def _skew(text: str) -> int:

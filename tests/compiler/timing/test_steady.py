@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from drawing.safe import safe_round
 from plait.compiler.compile import Asked, compile_source
-from plait.compiler.target import known_targets
+from plait.compiler.target import known_targets, load_target
 from plait.compiler.timing.accepted import AcceptedError, read_accepted
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, StreamCosts
-from plait.compiler.timing.profiles import default_profile, known_profiles
+from plait.compiler.timing.profiles import default_profile, known_profiles, profile_of
 from plait.compiler.timing.simulate import simulate
 from plait.compiler.timing.steady import steady
 from plait.dsl.span import Source
@@ -104,6 +105,16 @@ def test_every_target_has_costs_to_begin_with() -> None:
         found = default_profile(name)
         assert (found.name, found.target) == (f"{name}, assumed", name)
     assert default_profile("mine").name == "no profile for mine"
+
+
+def test_a_target_of_ones_own_names_or_inherits_costs(tmp_path: Path) -> None:
+    """By a path beside its own file, else those of the target it extends."""
+    (tmp_path / "die.toml").write_text('name = "one die"\ntarget = "mine"\n')
+    target = tmp_path / "mine.toml"
+    target.write_text('name = "mine"\ntitle = "ours"\nextends = "cuda"\n')
+    assert profile_of(load_target(str(target))) == default_profile("cuda")
+    target.write_text('name = "mine"\ntitle = "ours"\nextends = "cuda"\ncosts = "die.toml"\n')
+    assert profile_of(load_target(str(target))).name == "one die"
 
 
 def test_a_kind_has_a_cost_where_a_name_has_none() -> None:
