@@ -95,6 +95,29 @@ class Graph:
             self.sources[span], key=lambda one: (self.spans[one.span].end, one), default=None
         )
 
+    def parts(self, span: int) -> list[int]:
+        """The span of a phase, and of an exchange the one behind it in which it is on its way."""
+        lane, place = self.lanes[self.spans[span].stream], self.place[span] + 1
+        follows = lane[place : place + 1]
+        return [span, *(one for one in follows if self.spans[one].what.kind == "link")]
+
+    def last_of(self, span: int) -> int:
+        return self.parts(span)[-1]
+
+    def first_of(self, span: int) -> int:
+        """Of the part of an exchange on its way, the kernel before it."""
+        on_its_way = self.spans[span].what.kind == "link"
+        return self.lanes[self.spans[span].stream][self.place[span] - 1] if on_its_way else span
+
+    def during(self, start: int, end: int) -> Iterator[int]:
+        """What ran then on any lane, in the order of lanes."""
+        for spans in self.lanes.values():
+            first = bisect_right(spans, start, key=lambda one: self.spans[one].end)
+            for one in islice(spans, first, None):
+                if self.spans[one].start >= end:
+                    break
+                yield one
+
     def beside(self, span: int, start: int, end: int) -> Iterator[int]:
         """Spans that are neither before it nor after it, whatever each takes, and that ran in that time."""
         own, at = self._numbers[self.spans[span].stream], self.place[span]

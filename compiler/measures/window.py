@@ -72,6 +72,14 @@ class Window:
             return False
         return self.schedule.streams[phase.stream].kind != "copy"
 
+    def worked(self, number: int) -> int | None:
+        """The newest span on its lane, itself perhaps, that is more than a record or a wait."""
+        lane = self.graph.lanes[self.spans[number].stream]
+        for place in range(self.graph.place[number], -1, -1):
+            if self.spans[lane[place]].what.kind not in ("record", "wait"):
+                return lane[place]
+        return None
+
 
 def window(schedule: Schedule, profile: Profile, bucket: int) -> Window:
     """Raises Stuck as `simulate`."""

@@ -113,7 +113,7 @@ def _settled(schedule: Schedule, times: dict[str, int], name: str, extra: int) -
 def test_what_runs_beside_an_exchange_is_in_no_order_with_it() -> None:
     """Every phase that overlaps an exchange in time counts; none that comes before it or after it does."""
     seen = 0
-    for random, schedule, times in rounds(120):
+    for random, schedule, times in rounds(60):
         found = window(_exchanging(schedule, random), profile(times), 0)
         for one in exchanges(found):
             span = found.spans[one.span]
@@ -129,4 +129,4 @@ def test_what_runs_beside_an_exchange_is_in_no_order_with_it() -> None:
             )
             assert one.covered == covered
             seen += bool(over)
-    assert seen > 20
+    assert seen > 10

@@ -7,6 +7,7 @@ import re
 import sys
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
+from plait.commands.costs import add_cost_arguments
 from plait.exit import FINE, Refused
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{option}", dest="view", action="store_const", const=option, help=view.help
         )
     add_spec_arguments(parser)
+    add_cost_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     view = VIEWS[options.view] if options.view else SKELETON
     path, variant = split_variant(options.subject)
     try:
-        show(view, spec_source(path), asked_for(options, variant), sys.stdout, options.json)
+        asked = asked_for(options, variant)
+        show(view, spec_source(path), asked, options, sys.stdout, options.json)
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:
