@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal
 
+from plait.compiler.diff.side import Side
 from plait.compiler.measures.measures import Measures
 from plait.compiler.timing.drawn import shown
 from plait.dsl.record import Record
@@ -44,18 +45,20 @@ class Amount(Record):
         return Amount(self.name, self.unit, self.after, self.before, self.polarity)
 
 
-def amounts(
-    before: Measures | None, after: Measures | None, accepted: Fraction | None
-) -> tuple[Amount, ...]:
+def amounts(before: Side, after: Side, accepted: Fraction | None) -> tuple[Amount, ...]:
     """Every figure that both sides have: times, memory, then counts, and of each what changes most first."""
-    if before is None or after is None:
+    if before.measures is None or after.measures is None:
         return ()
+    pairs = zip(
+        _figures(before.measures, accepted), _figures(after.measures, accepted), strict=True
+    )
     found = [
         Amount(name, unit, Fraction(one), Fraction(other), polarity)
-        for (name, unit, one, polarity), (_, _, other, _) in zip(
-            _figures(before, accepted), _figures(after, accepted), strict=True
-        )
+        for (name, unit, one, polarity), (_, _, other, _) in pairs
     ]
+    if before.padded is not None and after.padded is not None:
+        padded = Fraction(before.padded), Fraction(after.padded)
+        found.append(Amount("rows of padding", "", *padded))
     return tuple(sorted(found, key=lambda one: (UNITS.index(one.unit), -abs(one.change))))
 
 

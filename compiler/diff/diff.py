@@ -77,7 +77,7 @@ def diff(before: Side | Schedule, after: Side | Schedule, accepted: Fraction | N
         ordered,
         hazards(first, second),
         (first.stuck, second.stuck),
-        amounts(first.measures, second.measures, accepted),
+        amounts(first, second, accepted),
     )
 
 

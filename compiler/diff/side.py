@@ -32,6 +32,8 @@ class Side(Record):
     """None: nobody asked, or it waits in a circle."""
     stuck: bool = False
     """Whether it waits in a circle."""
+    padded: int | None = None
+    """Rows that its graphs replay for nobody; None: nobody knows."""
 
     @property
     def at(self) -> Bucket:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import asked_for, compiled, refuse, spec_source, split_variant
-from plait.commands.costs import bucket_asked, profile_asked
+from plait.commands.costs import bucket_asked, live_asked, profile_asked
 from plait.commands.revision import checked_out, read_revision, revision_of, split_revision
 from plait.exit import Refused
 
 if TYPE_CHECKING:
     from plait.compiler.diff.side import Hazard, Side
-    from plait.compiler.timing.costs import Profile
     from plait.runtime.schedule import Schedule
 
 LETTERS = ("a", "b")
@@ -144,14 +143,17 @@ def _loaded(options: argparse.Namespace, name: str) -> Schedule:
 def _side(
     options: argparse.Namespace, title: str, schedule: Schedule, hazards: tuple[Hazard, ...]
 ) -> Side:
+    from plait.compiler.diff.padding import padded
     from plait.compiler.diff.side import Side
     from plait.compiler.measures.measures import measures
     from plait.compiler.timing.engine import Stuck
 
     bucket = bucket_asked(options, schedule)
-    profile: Profile = profile_asked(options, schedule)
+    live = {dim: size for dim, size in live_asked(options).items() if type(size) is int}
+    rows = padded(schedule, schedule.buckets[bucket], live)
+    profile = profile_asked(options, schedule)
+    side = Side(title, schedule, bucket, hazards, profile, padded=rows)
     try:
-        found = measures(schedule, profile, bucket)
+        return side.replace(measures=measures(schedule, profile, bucket))
     except Stuck:
-        return Side(title, schedule, bucket, hazards, profile, None, True)
-    return Side(title, schedule, bucket, hazards, profile, found)
+        return side.replace(stuck=True)
