@@ -57,13 +57,18 @@ def _both_take(found: Diff) -> str:
 
 def summary(found: Diff) -> str:
     """One sentence: what the second side is against the first."""
+    return "; ".join(clauses(found)) + "."
+
+
+def clauses(found: Diff) -> list[str]:
+    """How long it takes first, then how many things differ."""
     said = [_pace(found), _edge(found), *_counts(found)]
     new = len(found.new_hazards)
     if new:
         said.append(counted(new, "new hazard"))
     if gone := len(found.hazards) - new:
         said.append(f"{counted(gone, 'hazard')} gone")
-    return "; ".join(filter(None, said)) + "."
+    return list(filter(None, said))
 
 
 def _pace(found: Diff) -> str:

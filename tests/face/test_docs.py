@@ -138,6 +138,7 @@ PAGES = [
             "order",
             "ranks",
             "architecture",
+            "diff",
         )
     ),
 ]
