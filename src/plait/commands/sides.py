@@ -153,7 +153,8 @@ def _side(
     from plait.dsl.render.printable import printable
 
     bucket = bucket_asked(options, schedule)
-    live = {dim: size for dim, size in live_asked(options).items() if type(size) is int}
+    asked = live_asked(options)
+    live = {dim: asked[dim] for dim, _ in schedule.buckets[bucket].sizes if dim in asked}
     rows = padded(schedule, schedule.buckets[bucket], live)
     profile = profile_asked(options, schedule)
     side = Side(title, schedule, bucket, hazards, profile, padded=rows)
