@@ -46,13 +46,14 @@ def slacks(found: Simulation, after: Sequence[After]) -> list[int]:
         parts.setdefault(span.met, []).append(number)
     for one in after:
         followers.setdefault(one.source, []).append(one.target)
-    latest = [found.end] * len(spans)
+    whole = found.end
+    latest = [whole] * len(spans)
     begin = list(latest)
     for last in range(len(spans) - 1, -1, -1):  # what follows a span has a higher number
         together = parts.get(last, ())
         ends = [begin[each] for part in together for each in followers.get(part, ())]
         for part in together:
-            latest[part] = min(ends, default=found.end)
+            latest[part] = min(ends, default=whole)
             begin[part] = latest[part] - (spans[last].end - spans[last].start)
     return [end - span.end for end, span in zip(latest, spans, strict=True)]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from plait.compiler.timing.path import Segment, clipped
+from plait.compiler.timing.path import Segment
 from plait.compiler.timing.simulate import Simulation
 from plait.compiler.timing.ticks import UNITS, ticks
-from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes
+from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes, last_round
 from plait.dsl.render.printable import printable
 
 COLUMNS = 100
@@ -28,9 +28,8 @@ MOST_ROWS = 12
 
 def drawn(found: Simulation, columns: int = COLUMNS) -> str:
     """Of several rounds the last, which the first ones no longer have a part in."""
-    ends = found.ends()
-    start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
-    path = clipped(found.path(), start, found.end)
+    path = last_round(found)
+    start = path[0].start if path else 0
     parts = [*_head(found), "", *_axis(found, start, columns), "", *_path(found, path)]
     return "\n".join(parts) + "\n"
 
@@ -106,13 +105,17 @@ def _cut(text: str, columns: int, least: int = 2) -> str:
 def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
     rows = list(decisive(found, path))
     whole = max(sum(time for _, _, time in rows), 1)
-    last = f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
-    yield f"what decides {last}, of {shown(whole)}:"
+    yield f"what decides {called(found)}, of {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
         yield f"  {shown(time):>10} {_share(time, whole)}  {kind} {printable(name)}".rstrip()
     if len(rows) > MOST_ROWS:
         rest = sum(time for _, _, time in rows[MOST_ROWS:])
         yield f"  {shown(rest):>10} {_share(rest, whole)}  {len(rows) - MOST_ROWS} more"
+
+
+def called(found: Simulation) -> str:
+    """What the last round is called."""
+    return f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
 
 
 def _share(time: int, whole: int) -> str:

@@ -120,6 +120,14 @@ def test_a_page_and_a_drawing_are_written(here: Path, capsys) -> None:
         assert text.startswith(begins) and said in text and "latent" in text
 
 
+def test_no_picture_is_made_that_nothing_shows(here: Path, capsys, monkeypatch) -> None:
+    """Neither is a file left behind."""
+    monkeypatch.setattr("plait.commands.simulate.MOST_DRAWN", 20)
+    code, _, err = run(capsys, "--html", "o.html", "--rounds", "4")
+    assert code == 2 and "a picture of 68 spans is more than anything shows, at most 20" in err
+    assert not Path("o.html").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -3,6 +3,7 @@
   const AXIS = 30, TITLE = 34, ROUNDS = 22, ROW = 26, BAR = 20, THIN = 6, GAP = 8, LEAST = 20, MOST_TOLD = 6;
   const ON_PATH = 1, CHANGED = 2;
   const FONT = '12px ui-sans-serif, system-ui, "Segoe UI", sans-serif', BOLD = FONT.replace("12px", "600 12px");
+  const COLOURS = ["band", "line", "ink", "soft", "on-accent", "accent", "changed", "phase", "collective", "link", "replay", "load", "record", "wait", "host", "idle"];
   const UNITS = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
 
   const byId = (id) => document.getElementById(id);
@@ -87,7 +88,8 @@
     keep(path[Math.max(0, Math.min(path.length - 1, here < 0 ? first : here + by))]);
   }
   function nextFound() {
-    const found = rows.flatMap((row) => row.bars).filter((bar) => wanted && isWanted(bar)).sort((one, other) => one.start - other.start);
+    const own = (bar) => (bar.group.byNumber.get(bar.number) ?? bar) === bar;
+    const found = rows.flatMap((row) => row.bars).filter((bar) => wanted && isWanted(bar) && own(bar)).sort((one, other) => one.start - other.start);
     if (found.length) keep(found[(found.indexOf(kept) + 1) % found.length]);
   }
   function keep(bar) {
@@ -132,7 +134,7 @@
   }
   function recolour() {
     const style = getComputedStyle(document.documentElement);
-    colours = new Proxy({}, { get: (known, name) => (known[name] ??= style.getPropertyValue("--" + name).trim()) });
+    colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue("--" + name).trim()]));
     draw();
   }
 
@@ -239,12 +241,14 @@
     const room = right - left, inset = room > 3 ? 0.5 : 0;
     const high = bar.kind === "wait" && !(bar.flags & ON_PATH) ? THIN : BAR;
     context.globalAlpha = wanted && !found ? 0.25 : 1;
+    const chosen = (over && same(bar, over)) || (kept && same(bar, kept)), outlined = chosen || bar.flags & CHANGED;
     context.fillStyle = colour;
-    context.beginPath();
-    context.roundRect(left + inset, middle - high / 2, room - 2 * inset, high, Math.min(4, room / 3));
-    context.fill();
-    const chosen = [over, kept].some((one) => one && same(bar, one));
-    if (bar.flags & CHANGED || chosen) {
+    if (room > 3 || outlined) {
+      context.beginPath();
+      context.roundRect(left + inset, middle - high / 2, room - 2 * inset, high, Math.min(4, room / 3));
+      context.fill();
+    } else context.fillRect(left, middle - high / 2, room, high);
+    if (outlined) {
       context.strokeStyle = chosen ? colours.ink : colours.changed;
       context.lineWidth = chosen ? 2 : 1.5;
       context.setLineDash(chosen ? [] : [4, 3]);
@@ -340,6 +344,7 @@
       }
     };
     say("on", bar.group.byNumber.get(bar.number)?.lane ?? bar.lane);
+    say("is", bar.kind);
     say("start", exact(bar.start));
     say("takes", exact(bar.end - bar.start));
     for (const [term, text] of bar.facts) say(term, text);

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
 MOST_NAMED = 8
+MOST_DRAWN = 200_000
+"""Spans of a picture: what a browser still takes."""
 DESCRIPTION = (
     "Simulate rounds of a schedule: the host issues, streams do what they are given in order, a graph is one "
     "launch, and what runs at once shares what it needs. The costs come from a profile, and of phases that "
@@ -93,6 +95,11 @@ def _write(options: argparse.Namespace, found: Simulation) -> None:
     """The pictures that are asked for."""
     from plait.compiler.emit.foretold import foretold
 
+    if len(found.spans) > MOST_DRAWN:
+        raise Refused(
+            f"--rounds {options.rounds}: a picture of {len(found.spans):,} spans is more than anything "
+            f"shows, at most {MOST_DRAWN:,}; ask for fewer rounds"
+        )
     picture = foretold(found)
     if options.html:
         from plait.compiler.emit.page.page import page
