@@ -48,7 +48,7 @@ def balances(
     """Of every graph of the round at its bucket. `rounds`: of every bucket, in their order."""
     round = rounds[found.number]
     kept = _kept(rounds, target)
-    made = {one.capture: one for one in replays(round, live)}
+    made = {one.name: one for one in replays(round, live)}
     captures = found.schedule.captures
     return [
         _balance(found, one.of, round, made[captures[one.of].name], kept, live)

@@ -22,7 +22,7 @@ def balance_data(
         "round": account.measures.round,
         "graphs": [
             {
-                "capture": one.replay.capture,
+                "capture": one.replay.name,
                 "phases": one.phases,
                 "rows_real": one.replay.live,
                 "rows_replayed": one.replay.rows,
@@ -54,7 +54,7 @@ def balance_text(account: Account, made: Sequence[Balance], live: Mapping[str, i
     )
     rows = [head_row] + [
         (
-            one.replay.capture,
+            one.replay.name,
             signed(one.launches),
             signed(-one.padding),
             signed(-one.preparation),
@@ -70,12 +70,10 @@ def balance_text(account: Account, made: Sequence[Balance], live: Mapping[str, i
     for row in rows:
         cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  " + "  ".join([row[0].ljust(widths[0]), *cells]))
+    says = "a round gains what it would take longer without the graph"
+    lines += ["", f"live: {at or 'all rows'}; {says}"]
     lines += [
-        "",
-        f"rows that are live: {at or 'all'}; a round gains what it would take longer without the graph",
-    ]
-    lines += [
-        f"{one.replay.capture} costs more than it saves: it could run without a graph"
+        f"{one.replay.name} costs more than it saves: it could run without a graph"
         for one in made
         if one.gained < 0
     ]

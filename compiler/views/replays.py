@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plait.compiler.measures.replays import Replay, replays
+from plait.compiler.measures.replays import Rows, replays
 from plait.compiler.round import Round
 
 
@@ -13,57 +13,61 @@ def replays_data(
     round: Round, live: Mapping[str, int], requests: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
     """One entry a graph. `requests`: of each rank of a group, of which the largest is what is live."""
-    many = [replays(round, {**live, "bs": one}) for one in requests] if len(requests) > 1 else []
-    return [
-        {
-            "capture": one.capture,
-            **live,
-            "bucket": _bucket(round),
-            **_rows(one),
-            **(
-                {
-                    "ranks": [
-                        {"bs": bs, **_rows(rank[number])}
-                        for bs, rank in zip(requests, many, strict=True)
-                    ]
-                }
-                if many
-                else {}
-            ),
-        }
-        for number, one in enumerate(replays(round, live))
-    ]
-
-
-def _bucket(round: Round) -> int | dict[str, int]:
     sizes = list(round.sizes.values())
-    return sizes[0] if len(sizes) == 1 else round.sizes
+    bucket = sizes[0] if len(sizes) == 1 else round.sizes
+    made = [
+        {
+            "capture": one.name,
+            **live,
+            "bucket": bucket,
+            **_rows(one),
+            "phases": [{"name": inner.name, **_rows(inner)} for inner in one.inner],
+        }
+        for one in replays(round, live)
+    ]
+    if len(requests) > 1:
+        for bs in requests:
+            for entry, rank in zip(made, replays(round, {**live, "bs": bs}), strict=True):
+                entry.setdefault("ranks", []).append({"bs": bs, **_rows(rank)})
+    return made
 
 
-def _rows(one: Replay) -> dict[str, int | None]:
-    return {"rows_real": one.live, "rows_replayed": one.rows, "rows_padded": one.padded}
+def _rows(one: Rows) -> dict[str, Any]:
+    return {
+        "rows_real": one.live,
+        "rows_replayed": one.rows,
+        "rows_padded": one.padded,
+        "rows_for_each": None if one.each is None else {one.each[1]: one.each[0]},
+    }
 
 
 def replays_text(round: Round, live: Mapping[str, int], requests: Sequence[int] = ()) -> list[str]:
     """Lines; none where the round has no graph."""
-    data = replays_data(round, live, requests)
-    if not data:
+    made = replays(round, live)
+    if not made:
         return []
-    at = ", ".join(f"{name} = {size}" for name, size in live.items()) or "any size"
-    many = "" if len(requests) < 2 else f", the most of {', '.join(map(str, requests))}"
-    bucket = ", ".join(f"{name} = {size}" for name, size in round.sizes.items()) or "any"
-    lines = [f"graphs at {at}{many}: the bucket is {bucket}", ""]
-    width = max(len(one["capture"]) for one in data)
-    for one in data:
-        name = one["capture"].ljust(width)
-        lines.append(f"       {name}  {_counted(one)}")
-        lines += [
-            f"       {'':{width}}  rank of {r['bs']}: {_counted(r)}" for r in one.get("ranks", ())
+    at = _at(live)
+    at += f" (the most of {', '.join(map(str, requests))})" if len(requests) > 1 else ""
+    lines = [f"rows of its graphs at {at}, in the bucket {_at(round.sizes)}", ""]
+    rows = [one for graph in made for one in (graph, *graph.inner)]
+    width = max(len(one.name) for one in rows)
+    lines += [f"       {one.name.ljust(width)}  {_counted(one)}" for one in rows]
+    for bs in requests if len(requests) > 1 else ():
+        padded = [
+            f"{one.name} {one.padded}"
+            for one in replays(round, {**live, "bs": bs})
+            if one.padded is not None
         ]
-    return [*lines, ""]
+        lines.append(f"       a rank of {bs} pads {', '.join(padded)}")
+    return lines
 
 
-def _counted(one: Mapping[str, Any]) -> str:
-    if one["rows_real"] is None:
-        return f"{one['rows_replayed']} rows replayed"
-    return f"{one['rows_real']} rows, {one['rows_replayed']} replayed, {one['rows_padded']} of them padding"
+def _at(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "any"
+
+
+def _counted(one: Rows) -> str:
+    each = "" if one.each is None else f"{one.each[0]} for each {one.each[1]}: "
+    if one.live is None:
+        return f"{each}{one.rows} replayed"
+    return f"{each}{one.live} rows, {one.rows} replayed, {one.padded} of them padding"

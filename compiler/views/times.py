@@ -15,6 +15,8 @@ from plait.compiler.views.steps import few
 
 MOST_NAMED = 5
 """Of what is on the path, in the summary."""
+MOST_INNER = 4
+"""Branches within graphs, below the skeleton."""
 
 
 def head(account: Account, what: str) -> str:
@@ -101,6 +103,26 @@ def fork_text(fork: Fork) -> list[str]:
     return lines
 
 
+def inner_text(account: Account) -> list[str]:
+    """The branches within graphs, which the skeleton has not."""
+    inner = [one for one in account.forks if one.started.capture]
+    lines = ["branches within graphs", ""] if inner else []
+    for one in inner[:MOST_INNER]:
+        lines += _branch(one)
+    if len(inner) > MOST_INNER:
+        lines.append(f"       and {len(inner) - MOST_INNER} more: see --times")
+    return lines
+
+
+def _branch(fork: Fork) -> list[str]:
+    started = fork.started
+    lines = [
+        f"{started.line:>5}  {started.fork}: {few(started.steps)}",
+        f"       comes back at line {started.back_line}: {started.back}",
+    ]
+    return lines + [f"       {one}" for one in fork_text(fork)]
+
+
 def _returns(fork: Fork) -> str:
     if fork.waited > 0:
         return f"waits {shown(fork.waited)} for the others"
@@ -185,10 +207,7 @@ def _phases(account: Account) -> list[dict[str, Any]]:
 def times_text(account: Account, accepted: Accepted | None) -> str:
     lines = [*summary_text(account, accepted), "", "branches", ""]
     for fork in account.forks:
-        started = fork.started
-        lines.append(f"{started.line:>5}  {started.fork}: {few(started.steps)}")
-        back = f"comes back at line {started.back_line}: {started.back}"
-        lines += [f"       {one}" for one in (back, *fork_text(fork))]
+        lines += _branch(fork)
     if not account.forks:
         lines.append("       none")
     lines += ["", "joins: who is last, and how long the others wait", ""]

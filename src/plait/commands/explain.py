@@ -39,13 +39,16 @@ def run(options: argparse.Namespace) -> int:
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
+    timing = [name for name in ("costs", "live", "bs", "accept") if getattr(options, name)]
     if CODE.match(options.subject):
-        if options.json or options.view:
-            option = "json" if options.json else options.view
+        if options.json or options.view or timing:
+            option = "json" if options.json else options.view or timing[0]
             raise Refused(f"--{option} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
     view = VIEWS[options.view] if options.view else SKELETON
+    if timing and not view.timed:
+        raise Refused(f"--{timing[0]} is for a view of times, and --{options.view} is none")
     path, variant = split_variant(options.subject)
     try:
         asked = asked_for(options, variant)

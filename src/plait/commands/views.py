@@ -50,26 +50,23 @@ def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.commands.timed import timed
     from plait.compiler.views.explain import skeleton, skeleton_text
     from plait.compiler.views.replays import replays_data, replays_text
-    from plait.compiler.views.times import fork_text, summary_data, summary_text
+    from plait.compiler.views.times import fork_text, inner_text, summary_data, summary_text
 
     one = timed(source, asked, options)
     found = skeleton(one.order)
     graphs = one.order.round, one.live, one.requests
     data = {**asdict(found), "captures": replays_data(*graphs)}
-    account, times, lines = one.account, {}, []
+    account, times, inner, lines = one.account, {}, [], []
     if account is not None:
         data["time"] = summary_data(account, one.accepted)
         lines = summary_text(account, one.accepted)
+        inner = inner_text(account)
         for fork in account.forks:
             times[fork.started.line, fork.started.fork] = fork_text(fork)
 
     def write(file: TextIO) -> None:
-        pages = [
-            skeleton_text(found, times),
-            *("\n".join(replays_text(*graphs)),),
-            "\n".join(lines),
-        ]
-        file.write(folded("\n".join(page.rstrip("\n") + "\n" for page in pages if page)))
+        sections = skeleton_text(found, times).splitlines(), inner, replays_text(*graphs), lines
+        file.write(folded("\n\n".join("\n".join(one) for one in sections if one)))
 
     return Shown(data, write)
 
