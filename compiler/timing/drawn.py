@@ -83,7 +83,6 @@ def _row(lane: Lane, start: int, length: int, width: int) -> str:
 
 def _named(name: str, fill: str, room: int) -> list[str]:
     """Cells of a span; that behind a wide character is empty."""
-
     from rich.cells import cell_len
 
     cells = [fill] * room
@@ -99,7 +98,6 @@ def _named(name: str, fill: str, room: int) -> list[str]:
 
 def _cut(text: str, columns: int, least: int = 2) -> str:
     """As much of a text as has room, but nothing where less than so many columns have."""
-
     from rich.cells import cell_len, set_cell_size
 
     text = printable(text)
