@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
-
 from plait.compiler.timing.path import Segment
 from plait.compiler.timing.simulate import Simulation
 from plait.compiler.timing.ticks import UNITS, ticks
@@ -45,6 +43,8 @@ def _head(found: Simulation) -> Iterator[str]:
 
 
 def _axis(found: Simulation, start: int, columns: int) -> Iterator[str]:
+    from rich.cells import cell_len, set_cell_size
+
     made = lanes(found)
     names = [_cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
     margin = max(map(cell_len, names), default=0)
@@ -83,6 +83,8 @@ def _row(lane: Lane, start: int, length: int, width: int) -> str:
 
 def _named(name: str, fill: str, room: int) -> list[str]:
     """Cells of a span; that behind a wide character is empty."""
+    from rich.cells import cell_len
+
     cells = [fill] * room
     if room > 2:
         cells[0] = "["
@@ -96,6 +98,8 @@ def _named(name: str, fill: str, room: int) -> list[str]:
 
 def _cut(text: str, columns: int, least: int = 2) -> str:
     """As much of a text as has room, but nothing where less than so many columns have."""
+    from rich.cells import cell_len, set_cell_size
+
     text = printable(text)
     if cell_len(text) <= columns:
         return text
