@@ -61,7 +61,7 @@ def exchanges(found: Window) -> list[Exchange]:
         span = found.spans[number]
         if not found.communicates(span) or span.what.kind == "link":
             continue
-        parts = [number, *_link(found, number)]
+        parts = found.graph.parts(number)
         start, end = span.start, found.spans[parts[-1]].end
         beside = _beside(found, parts, start, end)
         covered = together((found.spans[n].start, found.spans[n].end) for n in beside)
@@ -69,13 +69,6 @@ def exchanges(found: Window) -> list[Exchange]:
         path = sum(on_path[part] for part in parts)
         made.append(Exchange(span.what.number, number, start, end, beside, exposed, path))
     return made
-
-
-def _link(found: Window, number: int) -> list[int]:
-    """The part of an exchange on its way: what follows on its lane."""
-    lane, place = found.graph.lanes[found.spans[number].stream], found.graph.place[number] + 1
-    follows = lane[place : place + 1]
-    return [n for n in follows if found.spans[n].what.kind == "link"]
 
 
 def _beside(found: Window, parts: list[int], start: int, end: int) -> tuple[int, ...]:

@@ -46,8 +46,12 @@ class Graph:
             lane = self.lanes.setdefault(span.stream, [])
             self.place.append(len(lane))
             lane.append(number)
+        self.issued: list[int] = []
+        """Spans as they were issued."""
+        self.works: dict[int, Work] = {}
+        """Of each operation of a stream what it would take alone, and what it uses."""
         self.sources: list[tuple[Source, ...]] = _Walk(self).sources()
-        """The newest of each lane."""
+        """Of each lane the newest."""
 
     @cached_property
     def begins(self) -> list[int]:
@@ -84,6 +88,35 @@ class Graph:
         """Whether one is surely over when the other begins, whatever each takes."""
         lane = self._numbers[self.spans[earlier].stream]
         return self.known[later][lane] > self.place[earlier]
+
+    def decisive(self, span: int) -> Source | None:
+        """That which it began right after."""
+        return max(
+            self.sources[span], key=lambda one: (self.spans[one.span].end, one), default=None
+        )
+
+    def parts(self, span: int) -> list[int]:
+        """The span of a phase, and of an exchange the one behind it in which it is on its way."""
+        lane, place = self.lanes[self.spans[span].stream], self.place[span] + 1
+        follows = lane[place : place + 1]
+        return [span, *(one for one in follows if self.spans[one].what.kind == "link")]
+
+    def last_of(self, span: int) -> int:
+        return self.parts(span)[-1]
+
+    def first_of(self, span: int) -> int:
+        """Of the part of an exchange on its way, the kernel before it."""
+        on_its_way = self.spans[span].what.kind == "link"
+        return self.lanes[self.spans[span].stream][self.place[span] - 1] if on_its_way else span
+
+    def during(self, start: int, end: int) -> Iterator[int]:
+        """What ran then on any lane, in the order of lanes."""
+        for spans in self.lanes.values():
+            first = bisect_right(spans, start, key=lambda one: self.spans[one].end)
+            for one in islice(spans, first, None):
+                if self.spans[one].start >= end:
+                    break
+                yield one
 
     def beside(self, span: int, start: int, end: int) -> Iterator[int]:
         """Spans that are neither before it nor after it, whatever each takes, and that ran in that time."""
@@ -173,14 +206,17 @@ class _Walk:
             self.wait(lane, item.key)
         if type(item) is Work or item.time:
             span = self.span(lane)
-            if type(item) is Work and item.meeting is not None:
-                self.meetings[item.meeting[0]].append(span)
+            if type(item) is Work:
+                self.graph.works[span] = item
+                if item.meeting is not None:
+                    self.meetings[item.meeting[0]].append(span)
         if type(item) is Record:
             self.reached[item.key] = self.pasts[lane].copy()
 
     def span(self, lane: int) -> int:
         """The next span of a lane, which comes after what there is to wait for on it."""
         number = next(self.left[lane])
+        self.graph.issued.append(number)
         self.found[number] = self.pasts[lane]
         self.pasts[lane] = _Past()
         self.pasts[lane].add(lane, Source(number, "stream"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from plait.compiler.measures.communication import Exposed, communication, exchanges, exposed
+from plait.compiler.measures.memory import memory
 from plait.compiler.measures.window import Window, window
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
-from plait.runtime.schedule import HOST, Bucket, Instruction, Schedule, room
-from plait.runtime.schedule_memory import rooms
+from plait.runtime.schedule import HOST, Bucket, Instruction, Schedule
 
 
 class Measures(Record):
@@ -66,32 +66,4 @@ def instructions(schedule: Schedule, bucket: Bucket) -> list[Instruction]:
         found.append(one)
         if one.op == "replay":
             found += schedule.captures[one.of].program
-    return found
-
-
-def memory(schedule: Schedule) -> int:
-    """Bytes of the device: the arena, buffers outside it with their copies, and inputs of graphs."""
-    apart = sum(
-        size * buffer.copies
-        for size, buffer in zip(rooms(schedule), schedule.buffers, strict=True)
-        if buffer.memory == "device" and buffer.offset is None
-    )
-    return schedule.arena + apart + sum(inputs(schedule).values())
-
-
-def inputs(schedule: Schedule) -> dict[int, int]:
-    """Of every capture, bytes of what its graphs copy in, one graph for each bucket that replays it."""
-    found: dict[int, int] = {}
-    seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
-    for bucket in schedule.buckets:
-        for one in schedule.program_of(bucket):
-            if one.op == "replay" and (one.of, bucket.sizes) not in seen:
-                seen.add((one.of, bucket.sizes))
-                copied = [number for number, _ in schedule.captures[one.of].copied_in]
-                sizes = [
-                    room(schedule.buffers[number].dtype, shape)
-                    for number in copied
-                    if (shape := bucket.shapes[number])
-                ]
-                found[one.of] = found.get(one.of, 0) + sum(sizes)
     return found

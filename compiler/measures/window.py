@@ -10,7 +10,7 @@ from plait.compiler.timing.engine import Span
 from plait.compiler.timing.issue import Doing
 from plait.compiler.timing.path import Segment
 from plait.compiler.timing.steady import Steady, steady
-from plait.runtime.schedule import Bucket, Phase, Schedule
+from plait.runtime.schedule import HOST, Bucket, Phase, Schedule
 
 WORKING = ("phase", "link")
 """Kinds of spans that are of a phase."""
@@ -35,6 +35,10 @@ class Window:
     def time(self) -> int:
         return self.end - self.start
 
+    @property
+    def time_of_period(self) -> int:
+        return int(self.mean * self.period)
+
     @cached_property
     def graph(self) -> Graph:
         return Graph(self.steady.simulation)
@@ -50,9 +54,12 @@ class Window:
         return [n for n, span in enumerate(self.spans) if span.what.round == self.round]
 
     def phase(self, span: Span) -> Phase | None:
-        """That a span is of, on a stream or on a host."""
+        """That a span is of, on a stream or on a host; None where the host only issues it."""
         doing: Doing = span.what
-        return self.schedule.phases[doing.number] if doing.kind in WORKING else None
+        if doing.kind not in WORKING:
+            return None
+        phase = self.schedule.phases[doing.number]
+        return phase if span.stream >= 0 or phase.stream == HOST else None
 
     def communicates(self, span: Span) -> bool:
         phase = self.phase(span)
@@ -64,6 +71,14 @@ class Window:
         if span.stream < 0 or phase is None or phase.collective is not None:
             return False
         return self.schedule.streams[phase.stream].kind != "copy"
+
+    def worked(self, number: int) -> int | None:
+        """The newest span on its lane, itself perhaps, that is more than a record or a wait."""
+        lane = self.graph.lanes[self.spans[number].stream]
+        for place in range(self.graph.place[number], -1, -1):
+            if self.spans[lane[place]].what.kind not in ("record", "wait"):
+                return lane[place]
+        return None
 
 
 def window(schedule: Schedule, profile: Profile, bucket: int) -> Window:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from plait.compiler.order import Order
-from plait.compiler.round import HOST, Round
+from plait.compiler.round import HOST, Capture, Phase, Round
 from plait.compiler.views.steps import few
 from plait.dsl.values import plain, written
 
@@ -24,6 +24,10 @@ class Bucket:
     """Captures that run without a graph here."""
     phases: tuple[str, ...]
     """On streams, and in no capture."""
+    why: dict[str, str]
+    """Of captures that run without a graph, the condition that does not hold, as it is written."""
+    side: dict[str, tuple[str, ...]]
+    """Of each graph that has any, the streams beside its own."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,26 @@ def _bucket(round: Round, entries: dict[str, list[int]]) -> Bucket:
             else:
                 phases[phase.name] = None
     graphs = {capture.name: capture.rows for capture in round.captures}
+    conditions = {one.within: _condition(one) for one in round.phases if one.within in eager}
+    why = {name: condition for name, condition in conditions.items() if condition}
+    side = {one.name: _side(round, one) for one in round.captures}
     route = {name: plain(value) for name, value in round.route.items()}
-    return Bucket(round.sizes, holds, route, graphs, tuple(eager), tuple(phases))
+    side = {name: streams for name, streams in side.items() if streams}
+    return Bucket(round.sizes, holds, route, graphs, tuple(eager), tuple(phases), why, side)
+
+
+def _condition(phase: Phase) -> str:
+    """What stands behind `when` at the head of the capture that a phase is in."""
+    if phase.braces is None:
+        return ""
+    head = phase.braces.text.partition("{")[0]
+    return " ".join(head.partition(" when ")[2].split())
+
+
+def _side(round: Round, capture: Capture) -> tuple[str, ...]:
+    streams = (one.stream for one in round.phases if one.capture == capture.number)
+    others = dict.fromkeys(one for one in streams if one != capture.stream)
+    return tuple(map(round.stream_name, others))
 
 
 def coverage_text(found: Coverage) -> str:
@@ -78,6 +100,7 @@ def coverage_text(found: Coverage) -> str:
     ]
     out = [f"buckets of {found.name}: requests and rows of each graph", "", *lines, ""]
     out += [_eager(found, name) for name in found.captures if _runs_eagerly(found, name)]
+    out += [line for name in found.captures for line in _side_lines(found, name)]
     phases = dict.fromkeys(name for one in found.buckets for name in one.phases)
     out.append(f"in no capture: {few(list(phases)) if phases else 'nothing'}")
     return "\n".join(line.rstrip() for line in out) + "\n"
@@ -101,12 +124,33 @@ def _eager(found: Coverage, name: str) -> str:
     """Where a capture is a graph, and where it never is."""
     graph = [one for one in found.buckets if name in one.graphs]
     if not graph:
-        return f"{name}: never a graph"
+        return f"{name}: never a graph{_why(found, name)}"
     never = {dim: _eager_ranges(found, name, dim) for dim in graph[0].sizes}
     parts = [f"{dim} = {_joined(ranges)}" for dim, ranges in never.items() if ranges]
     if not parts:
-        return f"{name}: eager on some routes"
-    return f"{name}: eager on every route at {', '.join(parts)}"
+        return f"{name}: eager on some routes{_why(found, name)}"
+    return f"{name}: eager on every route at {', '.join(parts)}{_why(found, name)}"
+
+
+def _why(found: Coverage, name: str) -> str:
+    conditions = dict.fromkeys(one.why[name] for one in found.buckets if name in one.why)
+    return f" (a graph when {'; '.join(conditions)})" if conditions else ""
+
+
+def _side_lines(found: Coverage, name: str) -> Iterator[str]:
+    """Where a graph forks to streams beside its own, and where it does not."""
+    if not any(name in one.side for one in found.buckets):
+        return
+    where: dict[tuple[str, ...], dict[str, list[tuple[int, int]]]] = {}
+    for one in found.buckets:
+        if name in one.graphs:
+            ranges = where.setdefault(one.side.get(name, ()), {})
+            for dim in one.sizes:
+                ranges.setdefault(dim, []).append(one.holds[dim])
+    for streams, ranges in where.items():
+        forks = f"forks to {', '.join(streams)}" if streams else "forks to no stream"
+        at = [f"{dim} = {_joined(sorted(set(held)))}" for dim, held in ranges.items()]
+        yield f"{name}: {forks}{' at ' * bool(at)}{', '.join(at)}"
 
 
 def _eager_ranges(found: Coverage, name: str, dim: str) -> list[tuple[int, int]]:

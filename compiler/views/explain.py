@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,8 +100,8 @@ def _orders_of(found: Order, place: int) -> tuple[Ordered, ...]:
     )
 
 
-def skeleton_text(found: Skeleton) -> str:
-    """The skeleton as a page for a terminal."""
+def skeleton_text(found: Skeleton, times: Mapping[tuple[int, str], Sequence[str]] = {}) -> str:
+    """The skeleton as a page for a terminal. `times`: lines on a branch, by the line and text of its fork."""
     named = {**found.sizes, **found.route}
     at = ", ".join(f"{name} = {json.dumps(value)}" for name, value in named.items())
     width = max((len(line.stream) for line in found.lines), default=0)
@@ -122,6 +123,7 @@ def skeleton_text(found: Skeleton) -> str:
         out.append(f"{branch.line:>5}  {branch.fork}: {', '.join(branch.steps)}")
         out.append(f"       comes back at line {branch.back_line}{later}: {branch.back}")
         out.append(f"       runs beside: {beside}")
+        out += [f"       {line}" for line in times.get((branch.line, branch.fork), ())]
     if not found.branches:
         out.append("       none")
     return "\n".join(out) + "\n"

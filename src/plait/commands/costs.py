@@ -89,12 +89,13 @@ def live_asked(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def bucket_asked(options: argparse.Namespace, schedule: Schedule) -> int:
-    """By number: of what is live, or the widest."""
+    """By number: of what is live, or the widest; guards and params that are not named are as by default."""
     live = live_asked(options)
     if not live:
         return schedule.buckets.index(schedule.widest)
     try:
-        return schedule.buckets.index(schedule.bucket_for(**live))
+        route = dict(schedule.widest.route)
+        return schedule.buckets.index(schedule.bucket_for(**{**route, **live}))
     except ValueError as error:
         option = "--bs" if options.bs and not options.live else "--live"
         raise Refused(f"{option}: {error}") from None

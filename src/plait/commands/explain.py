@@ -7,6 +7,7 @@ import re
 import sys
 
 from plait.commands.asked import add_spec_arguments, asked_for, refuse, spec_source, split_variant
+from plait.commands.costs import add_cost_arguments
 from plait.exit import FINE, Refused
 
 CODE = re.compile(r"PL[0-9]{3}\Z", re.IGNORECASE)
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{option}", dest="view", action="store_const", const=option, help=view.help
         )
     add_spec_arguments(parser)
+    add_cost_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,16 +39,20 @@ def run(options: argparse.Namespace) -> int:
     from plait.compiler.target import TargetError
     from plait.dsl.diagnostic import SpecError
 
+    timing = [name for name in ("costs", "live", "bs", "accept") if getattr(options, name)]
     if CODE.match(options.subject):
-        if options.json or options.view:
-            option = "json" if options.json else options.view
+        if options.json or options.view or timing:
+            option = "json" if options.json else options.view or timing[0]
             raise Refused(f"--{option} is for a round; the page of a rule is text")
         print(_rule(options.subject.upper()), end="")
         return FINE
     view = VIEWS[options.view] if options.view else SKELETON
+    if timing and not view.timed:
+        raise Refused(f"--{timing[0]} is for a view of times, and --{options.view} is none")
     path, variant = split_variant(options.subject)
     try:
-        show(view, spec_source(path), asked_for(options, variant), sys.stdout, options.json)
+        asked = asked_for(options, variant)
+        show(view, spec_source(path), asked, options, sys.stdout, options.json)
     except SpecError as error:
         refuse(error.diagnostics)
     except TargetError as error:

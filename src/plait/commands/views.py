@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TextIO
@@ -24,13 +25,17 @@ class Shown(Record):
 
 class View(Record):
     help: str
-    of: Callable[[Source, Asked], Shown]
-    """Raises SpecError and TargetError. Loads what this view alone needs."""
+    of: Callable[[Source, Asked, Namespace], Shown]
+    """Raises SpecError, TargetError and Refused. Loads what this view alone needs."""
+    timed: bool = False
+    """Whether it takes costs, and what is live."""
 
 
-def show(view: View, source: Source, asked: Asked, file: TextIO, as_json: bool) -> None:
+def show(
+    view: View, source: Source, asked: Asked, options: Namespace, file: TextIO, as_json: bool
+) -> None:
     """Writes a view of a spec to a file."""
-    shown = view.of(source, asked)
+    shown = view.of(source, asked, options)
     if as_json:
         file.write(json.dumps(shown.data, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -41,45 +46,126 @@ def _shown(found: Any, text: Callable[[Any], str]) -> Shown:
     return Shown(asdict(found), lambda file: file.write(folded(text(found))))
 
 
-def _skeleton(source: Source, asked: Asked) -> Shown:
+def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.commands.timed import timed
     from plait.compiler.views.explain import skeleton, skeleton_text
+    from plait.compiler.views.replays import replays_data, replays_text
+    from plait.compiler.views.times import fork_text, inner_text, summary_data, summary_text
 
-    return _shown(skeleton(prove(source, asked).widest), skeleton_text)
+    one = timed(source, asked, options)
+    found = skeleton(one.order)
+    graphs = one.order.round, one.live, one.requests
+    data = {**asdict(found), "captures": replays_data(*graphs)}
+    account, times, inner, lines = one.account, {}, [], []
+    if account is not None:
+        data["time"] = summary_data(account, one.accepted)
+        lines = summary_text(account, one.accepted)
+        inner = inner_text(account)
+        for fork in account.forks:
+            times[fork.started.line, fork.started.fork] = fork_text(fork)
+
+    def write(file: TextIO) -> None:
+        sections = skeleton_text(found, times).splitlines(), inner, replays_text(*graphs), lines
+        file.write(folded("\n\n".join("\n".join(one) for one in sections if one)))
+
+    return Shown(data, write)
 
 
-def _sync(source: Source, asked: Asked) -> Shown:
+def _of_time(
+    data: Callable[..., Any],
+    text: Callable[..., str],
+    source: Source,
+    asked: Asked,
+    options: Namespace,
+) -> Shown:
+    from plait.commands.timed import timed
+
+    one = timed(source, asked, options)
+    account = one.certain()
+    return Shown(data(account, one), lambda file: file.write(folded(text(account, one))))
+
+
+def _times(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.compiler.views.times import times_data, times_text
+
+    return _of_time(
+        lambda account, one: times_data(account, one.accepted),
+        lambda account, one: times_text(account, one.accepted),
+        source,
+        asked,
+        options,
+    )
+
+
+def _path(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.compiler.views.path import path_data, path_text
+
+    return _of_time(
+        lambda account, _: path_data(account),
+        lambda account, _: path_text(account),
+        source,
+        asked,
+        options,
+    )
+
+
+def _comm(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.compiler.views.comm import comm_data, comm_text
+
+    return _of_time(
+        lambda account, _: comm_data(account),
+        lambda account, _: comm_text(account),
+        source,
+        asked,
+        options,
+    )
+
+
+def _balance(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.compiler.views.balance import balance_data, balance_text
+
+    return _of_time(
+        lambda account, one: balance_data(account, one.balances, one.live),
+        lambda account, one: balance_text(account, one.balances, one.live),
+        source,
+        asked,
+        options,
+    )
+
+
+def _sync(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.views.sync import sync, sync_text
 
     proven = prove(source, asked)
     return _shown(sync(proven.widest, lowered(proven, asked)), sync_text)
 
 
-def _ranks(source: Source, asked: Asked) -> Shown:
+def _ranks(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.ranks.view import ranks, ranks_text
 
     return _shown(ranks([order.round for order in prove(source, asked).orders]), ranks_text)
 
 
-def _buckets(source: Source, asked: Asked) -> Shown:
+def _buckets(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.rows.coverage import coverage, coverage_text
 
     return _shown(coverage(prove(source, asked).orders), coverage_text)
 
 
-def _captures(source: Source, asked: Asked) -> Shown:
+def _captures(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.graphs.captures import captures, captures_text
 
     proven = prove(source, asked)
     return _shown(captures(proven.orders, proven.target), captures_text)
 
 
-def _memory(source: Source, asked: Asked) -> Shown:
+def _memory(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.arena.memory import memory, memory_text
 
     return _shown(memory(prove(source, asked).orders), memory_text)
 
 
-def _budget(source: Source, asked: Asked) -> Shown:
+def _budget(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.budgets.asked import bill_asked
     from plait.compiler.budgets.table import as_data, show
 
@@ -87,8 +173,12 @@ def _budget(source: Source, asked: Asked) -> Shown:
     return Shown(as_data(bill), lambda file: show(bill, file))
 
 
-SKELETON = View("every fork, where it comes back, what it orders", _skeleton)
+SKELETON = View("every fork, where it comes back, what it orders", _skeleton, timed=True)
 VIEWS = {
+    "times": View("branches, who is last at each join, slack of every phase", _times, timed=True),
+    "path": View("what decides how long a round takes, part by part", _path, timed=True),
+    "comm": View("what hides each exchange, and why the rest is exposed", _comm, timed=True),
+    "balance": View("what each graph saves and what it costs", _balance, timed=True),
     "sync": View("what each wait is for, and how few there could be", _sync),
     "captures": View("every graph, and what may be in none", _captures),
     "memory": View("which buffers share memory, and what that saves", _memory),

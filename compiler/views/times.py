@@ -1,0 +1,250 @@
+"""The time of a round, as text and as data: a summary, and each branch, meeting and phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plait.compiler.measures.account import Account
+from plait.compiler.measures.forks import Fork
+from plait.compiler.measures.joins import Arrival, Join
+from plait.compiler.measures.named import group_named, lane_named
+from plait.compiler.timing.accepted import Accepted
+from plait.compiler.timing.drawn import shown
+from plait.compiler.views.steps import few
+
+MOST_NAMED = 5
+"""Of what is on the path, in the summary."""
+MOST_INNER = 4
+"""Branches within graphs, below the skeleton."""
+
+
+def head(account: Account, what: str) -> str:
+    found = account.found
+    at = f" at {found.bucket.name}" if found.bucket.name != "any" else ""
+    costs = f"by the costs of {found.profile.name}"
+    return f"{what} of {found.schedule.name}{at}, {costs}: {shown(account.measures.round)} a round"
+
+
+def summary_data(account: Account, accepted: Accepted | None) -> dict[str, Any]:
+    found, measures = account.found, account.measures
+    data = {
+        "costs": found.profile.name,
+        "unpriced": found.steady.simulation.unpriced(),
+        "round": measures.round,
+        "repeats": found.steady.period is not None,
+        "path": [{"name": name, "time": time} for name, time in decided_by(account)],
+        "communication": measures.communication,
+        "exposed": exposed_data(account),
+    }
+    if accepted is not None:
+        data["accepted"] = float(accepted.mean)
+        data["per_token"] = float(measures.per_token(accepted.mean))
+    return data
+
+
+def exposed_data(account: Account) -> dict[str, int]:
+    exposed = account.exposed
+    return {
+        "beside_independent_work": exposed.beside,
+        "device_wide": exposed.device,
+        "on_the_path": exposed.path,
+    }
+
+
+def decided_by(account: Account) -> list[tuple[str, int]]:
+    """What is on the critical path, phases without their indices, the longest first."""
+    times: dict[str, int] = {}
+    for one in account.found.path:
+        name = group_named(account.found, one.span)
+        times[name] = times.get(name, 0) + one.end - one.start
+    return sorted(times.items(), key=lambda entry: -entry[1])
+
+
+def summary_text(account: Account, accepted: Accepted | None) -> list[str]:
+    found, measures = account.found, account.measures
+    lines = [head(account, "time"), ""]
+    rows = decided_by(account)
+    named = [f"{name} {shown(time)}" for name, time in rows[:MOST_NAMED]]
+    rest = sum(time for _, time in rows[MOST_NAMED:])
+    named += [f"{len(rows) - MOST_NAMED} more {shown(rest)}"] if rest else []
+    lines.append(f"       path: {', '.join(named)}")
+    lines += exposed_text(account)
+    if accepted is not None:
+        each = round(measures.per_token(accepted.mean))
+        lines.append(f"       {shown(each)} a token at {accepted}")
+    if unpriced := found.steady.simulation.unpriced():
+        lines.append(f"       no cost is known of {few(unpriced)}: they take no time")
+    if found.steady.period is None:
+        lines.append("       no two rounds take the same time: this is the last of those simulated")
+    return lines
+
+
+def exposed_text(account: Account) -> list[str]:
+    measures, exposed = account.measures, account.exposed
+    if not measures.communication:
+        return []
+    return [
+        f"       exchanges: {shown(measures.communication)}; exposed {shown(exposed.beside)} "
+        f"(no independent work beside), {shown(exposed.device)} (device-wide), "
+        f"{shown(exposed.path)} (on the path)"
+    ]
+
+
+def fork_text(fork: Fork) -> list[str]:
+    """Lines for below a branch."""
+    lines = [
+        f"takes {shown(fork.ends - fork.begins)}, {shown(fork.beside)} of it beside other streams; "
+        f"slack {shown(fork.slack)}; {_returns(fork)}"
+    ]
+    if not fork.beside:
+        because = "; ".join(filter(None, (fork.needs, fork.needed_by)))
+        lines.append("overlap 0" + (f": {because}" if because else ""))
+    return lines
+
+
+def inner_text(account: Account) -> list[str]:
+    """The branches within graphs, which the skeleton has not."""
+    inner = [one for one in account.forks if one.started.capture]
+    lines = ["branches within graphs", ""] if inner else []
+    for one in inner[:MOST_INNER]:
+        lines += _branch(one)
+    if len(inner) > MOST_INNER:
+        lines.append(f"       and {len(inner) - MOST_INNER} more: see --times")
+    return lines
+
+
+def _branch(fork: Fork) -> list[str]:
+    started = fork.started
+    lines = [
+        f"{started.line:>5}  {started.fork}: {few(started.steps)}",
+        f"       comes back at line {started.back_line}: {started.back}",
+    ]
+    return lines + [f"       {one}" for one in fork_text(fork)]
+
+
+def _returns(fork: Fork) -> str:
+    if fork.waited > 0:
+        return f"waits {shown(fork.waited)} for the others"
+    return f"last: the others wait {shown(-fork.waited)}" if fork.waited else "waits for nobody"
+
+
+def fork_data(fork: Fork) -> dict[str, Any]:
+    started = fork.started
+    return {
+        "fork": started.fork,
+        "line": started.line,
+        "capture": started.capture,
+        "stream": started.stream,
+        "steps": list(started.steps),
+        "back": started.back,
+        "back_line": started.back_line,
+        "rounds_later": started.rounds_later,
+        "begins": fork.begins,
+        "ends": fork.ends,
+        "work": fork.work,
+        "overlap": fork.beside,
+        "exposed": fork.exposed,
+        "slack": fork.slack,
+        "on_the_path": fork.path,
+        "waited": max(fork.waited, 0),
+        "others_waited": max(-fork.waited, 0),
+        "needs": fork.needs,
+        "needed_by": fork.needed_by,
+    }
+
+
+def _join_data(join: Join) -> dict[str, Any]:
+    return {
+        "name": join.name,
+        "stream": join.stream,
+        "spec": join.spec,
+        "begins": join.begins,
+        "arrivals": [
+            {"stream": one.stream, "name": one.name, "time": one.time, "waited": one.waited}
+            for one in join.arrivals
+        ],
+    }
+
+
+def times_data(account: Account, accepted: Accepted | None) -> dict[str, Any]:
+    return {
+        "name": account.found.schedule.name,
+        "at": account.found.bucket.name,
+        **summary_data(account, accepted),
+        "forks": [fork_data(one) for one in account.forks],
+        "joins": [_join_data(one) for one in account.joins],
+        "phases": _phases(account),
+    }
+
+
+def _phases(account: Account) -> list[dict[str, Any]]:
+    """In the order in which they began; an exchange has one entry."""
+    found = account.found
+    on_path: dict[int, int] = {}
+    for one in found.path:
+        if one.span is not None:
+            on_path[one.span] = on_path.get(one.span, 0) + one.end - one.start
+    rows = []
+    for number in found.of_round:
+        span = found.spans[number]
+        if span.what.kind != "phase" or found.phase(span) is None:
+            continue
+        parts = found.graph.parts(number)
+        rows.append(
+            {
+                "name": span.what.name,
+                "stream": lane_named(found, number),
+                "begins": span.start - found.start,
+                "ends": found.spans[parts[-1]].end - found.start,
+                "slack": min(account.slack[part] for part in parts),
+                "on_the_path": sum(on_path.get(part, 0) for part in parts),
+            }
+        )
+    return rows
+
+
+def times_text(account: Account, accepted: Accepted | None) -> str:
+    lines = [*summary_text(account, accepted), "", "branches", ""]
+    for fork in account.forks:
+        lines += _branch(fork)
+    if not account.forks:
+        lines.append("       none")
+    lines += ["", "joins: who is last, and how long the others wait", ""]
+    for join in account.joins:
+        last, *others = join.arrivals
+        waited = ", ".join(f"{_arrival(one)} {shown(one.waited)}" for one in others)
+        lines.append(f"       {join.name} on {join.stream}: {_arrival(last)} is last; {waited}")
+    if not account.joins:
+        lines.append("       none")
+    lines += ["", "phases: from, takes, slack, on the path", ""]
+    lines += _table(_phases(account))
+    return "\n".join(lines) + "\n"
+
+
+def _arrival(one: Arrival) -> str:
+    return f"{one.stream} ({one.name})" if one.name else one.stream
+
+
+def _table(phases: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [
+        (
+            _signed(one["begins"]),
+            shown(one["ends"] - one["begins"]),
+            shown(one["slack"]),
+            shown(one["on_the_path"]) if one["on_the_path"] else "-",
+            one["stream"],
+            one["name"],
+        )
+        for one in phases
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
+    lines = []
+    for *times, stream, name in rows:
+        cells = [cell.rjust(width) for cell, width in zip(times, widths, strict=False)]
+        lines.append("  ".join(["     ", *cells, stream.ljust(widths[4]), name]))
+    return lines
+
+
+def _signed(time: int) -> str:
+    return shown(time) if time >= 0 else f"-{shown(-time)}"
