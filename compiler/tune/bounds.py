@@ -112,14 +112,41 @@ def longest_circle(
 ) -> tuple[Fraction, list[int]]:
     """Of all circles, the most time over the rounds it goes through, and the circle.
 
-    Each that is found is longer than the last, until none is (Dinkelbach, On nonlinear fractional
-    programming, 1967); one that is longer shows as a way that Bellman and Ford's search can make longer
-    without end.
+    Those that pass from a round to a later one just once come first, then any that is longer, until none
+    is (Dinkelbach, On nonlinear fractional programming, 1967): one shows as a way that Bellman and Ford's
+    search can make longer without end.
     """
-    best, circle = Fraction(-1), [0]
+    best, circle = _of_one_passage(times, edges)
     while (found := _longer(times, edges, best)) is not None:
         best, circle = found
     return best, circle
+
+
+def _of_one_passage(
+    times: list[int], edges: list[tuple[int, int, int]]
+) -> tuple[Fraction, list[int]]:
+    """The longest of them, where edges within a round lead to what stands further down."""
+    within: list[list[int]] = [[] for _ in times]
+    back: dict[int, list[tuple[int, int]]] = {}
+    for one, other, apart in edges:
+        if apart:
+            back.setdefault(other, []).append((one, apart))
+        else:
+            within[one].append(other)
+    best, circle = Fraction(-1), [0]
+    for first, passages in back.items():
+        reached, before = {first: times[first]}, {first: -1}
+        for one in range(first, len(times)):
+            for other in within[one] if one in reached else ():
+                length = reached[one] + times[other]
+                if length > reached.get(other, -1):
+                    reached[other], before[other] = length, one
+        for last, apart in passages:
+            if last in reached and Fraction(reached[last], apart) > best:
+                best, circle = Fraction(reached[last], apart), [last]
+                while before[circle[-1]] >= 0:
+                    circle.append(before[circle[-1]])
+    return best, circle[::-1]
 
 
 def _longer(
