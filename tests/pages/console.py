@@ -1,8 +1,8 @@
 """Commands that a page shows with what they print, run again and held against the page.
 
 A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none
-too, and as a word of a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in this
-process, and the ranks of `torchrun` are started as it would start them, but print one after the other.
+too, and as a word of a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in
+this process, and the ranks of `torchrun` are started as it would start them, but print one after the other.
 """
 
 from __future__ import annotations
