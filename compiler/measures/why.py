@@ -125,7 +125,7 @@ class Whys:
         how, before = self.gate(number)
         if before in self.needs.before[number]:
             return None
-        name, behind = self.spans[number].what.name, self.spans[before].what.name
+        name, behind = self.named(number), self.spans[before].what.name
         if how == "issue":
             late = self.spans[number].issued - self.needs.ready(number)
             text = f"the host issued {name} {late:,} ns after it could have begun"
@@ -138,6 +138,10 @@ class Whys:
         if self.streams is not None and self.used >= self.streams:
             return Why(bare.start, bare.end, "budget", f"{text}, and all {self.streams} are taken")
         return Why(bare.start, bare.end, "stream", text)
+
+    def named(self, number: int) -> str:
+        doing = self.spans[number].what
+        return doing.name + " of the next round" * (doing.round > self.found.round)
 
     def gate(self, number: int) -> tuple[str, int]:
         """How it was held up last, over waits and what a graph begins with, and by which phase."""

@@ -109,7 +109,7 @@ ASCEND = ("--target", "ascend910c")
 
 @pytest.mark.parametrize("mode", ["", "normal_"])
 def test_r13_and_r14_what_hides_an_exchange(example, capsys, mode: str) -> None:
-    """The shared expert, wherever it is beside one, hides as much of it as it is long; behind all, nothing."""
+    """The shared expert, wherever it is beside one, hides some of it; behind all, nothing."""
     shown = {
         place: data(capsys, example("moe"), *ASCEND, "--comm", "--variant", mode + place)
         for place in ("serial", "combine", "side")

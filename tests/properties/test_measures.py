@@ -9,11 +9,18 @@ from itertools import pairwise
 from random import Random
 
 import networkx
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from drawing.safe import safe_round
 from plait.compiler.compile import Asked, compile_source
 from plait.compiler.measures.communication import exchanges
+from plait.compiler.measures.graph import Graph
+from plait.compiler.measures.intervals import together
+from plait.compiler.measures.measures import measures
+from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.slack import slacks
+from plait.compiler.measures.why import Whys
 from plait.compiler.measures.window import Window, window
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 from plait.compiler.timing.simulate import simulate
@@ -59,6 +66,20 @@ def test_every_span_begins_when_the_last_it_waited_for_has_ended() -> None:
         for number, sources in enumerate(graph.sources):
             ends = [found.spans[one.span].end for one in sources]
             assert max(ends, default=0) == found.spans[number].start
+
+
+def test_ranks_that_meet_wait_for_each_other() -> None:
+    """A part of a collective works when the last has come, after all that any of them waited for."""
+    skews, met = (0, 7, 15), 0
+    for random, schedule, times in rounds(25):
+        found = simulate(_exchanging(schedule, random), profile(times), [0] * 3, skews)
+        graph = Graph(found)
+        for number, sources in enumerate(graph.sources):
+            ends = [found.spans[one.span].end for one in sources]
+            start = skews[found.spans[number].what.rank]
+            assert max([start, *ends]) == graph.begins[number]
+            met += found.spans[number].met != number
+    assert met > 100
 
 
 def test_the_order_is_that_of_a_closed_graph() -> None:
@@ -130,3 +151,54 @@ def test_what_runs_beside_an_exchange_is_in_no_order_with_it() -> None:
             assert one.covered == covered
             seen += bool(over)
     assert seen > 10
+
+
+EXCHANGE = """\
+spec 1
+pipeline p {
+  group ep
+  stream main
+  stream comm : comm
+  buffer x : i64[4] carried
+  buffer y : i64[4]
+  buffer z : i64[4]
+  phase gate on main { updates x }
+  fork comm from gate
+  phase dispatch on comm { reads x  writes y  collective all_to_all over ep }
+  phase shared on main { reads x  writes z }
+  join comm into main
+  phase experts on main { reads y, z  updates x }
+}
+"""
+nanoseconds = st.integers(1, 10**6)
+
+
+@settings(max_examples=40)
+@given(nanoseconds, nanoseconds, nanoseconds, nanoseconds)
+def test_an_exchange_is_exposed_by_what_nothing_hides(
+    gate: int, comm: int, independent: int, experts: int
+) -> None:
+    """`max(0, T_comm - T_independent)`, by the order and device-wide; the round by the longer of both."""
+    times = {"gate": gate, "dispatch": comm, "shared": independent, "experts": experts}
+    costs = tuple((name, Cost(Law(time))) for name, time in times.items())
+    free = Profile("random", "cpu", (), HostCosts(), StreamCosts(), costs)
+    found = measures(compile_source(Source("p.spec", EXCHANGE), Asked()), free, 0)
+    bare = max(0, comm - independent)
+    assert (found.exposed.beside, found.exposed.device) == (bare, bare)
+    assert found.exposed.path == (comm if comm > independent else 0)
+    assert found.round == gate + max(comm, independent) + experts
+
+
+def test_every_moment_that_is_exposed_has_one_reason() -> None:
+    """Reasons tile what nothing hides, in order, and each says so in words."""
+    kinds = set()
+    for random, schedule, times in rounds(60):
+        found = window(_exchanging(schedule, random), profile(times), 0)
+        judge = Whys(found, Needs(found))
+        for one in exchanges(found):
+            whys = judge.of(one)
+            assert together((why.start, why.end) for why in whys) == list(one.exposed)
+            assert sum(why.time for why in whys) == one.time - one.covered
+            assert all(why.text for why in whys)
+            kinds |= {why.kind for why in whys}
+    assert kinds >= {"data", "stream", "launch"}

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from plait.compiler.measures.account import Account
 from plait.compiler.measures.communication import Exposed
 from plait.compiler.measures.measures import Measures, measures
+from plait.compiler.measures.window import window
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 from plait.runtime.schedule import Schedule
 
@@ -91,3 +93,65 @@ def test_a_graph_takes_its_inputs_for_every_bucket(eagle, compiled) -> None:
     draft, verify = 512 + 512, 512  # candidate and seq_lens; the tree
     extend = [512 + 512 * 3 * bs for bs in (1, 2, 4, 8)]  # accepted, and rows_hidden of 128 floats
     assert with_graphs.memory - without.memory == 4 * (draft + verify) + sum(extend)
+
+
+BRANCHES = """\
+spec 1
+pipeline layer {
+  stream main
+  stream kv
+  stream q
+  buffer x : i64[4] carried
+  buffer k : i64[4]
+  buffer r : i64[4]
+  buffer s : i64[4]
+  capture layer on main rows 4 {
+    phase prefix on main { updates x }
+    fork kv from prefix
+    fork q from prefix
+    phase latent on kv { reads x  writes k }
+    phase query on q { reads x  writes r }
+    phase indexer on main { reads x  writes s }
+    join kv into main
+    join q into main
+    phase attend on main { reads k, r, s  updates x }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("latent", "query", "indexer"), [(30, 50, 20), (50, 30, 20), (20, 30, 50)])
+def test_branches_cost_the_longest_and_the_others_have_slack(
+    compiled, proven, latent: int, query: int, indexer: int
+) -> None:
+    """R11: `T_prefix + max(T_Q, T_KV, T_indexer)`; each branch may grow up to the longest."""
+    times = profile(prefix=10, latent=latent, query=query, indexer=indexer, attend=5)
+    found = Account(window(compiled(BRANCHES), times, 0), proven(BRANCHES))
+    longest = max(latent, query, indexer)
+    assert found.measures.round == 10 + longest + 5
+    kv, q = found.forks
+    assert (kv.started.steps, q.started.steps) == (("latent",), ("query",))
+    assert (kv.work, q.work) == (latent, query)
+    assert (kv.slack, q.slack) == (longest - latent, longest - query)
+    assert (kv.beside, q.beside) == (
+        min(latent, max(query, indexer)),
+        min(query, max(latent, indexer)),
+    )
+    assert [one.waited for one in (kv, q)] == [
+        max(query, indexer) - latent,
+        max(latent, indexer) - query,
+    ]
+    (join,) = found.joins
+    assert join.name == "attend" and {one.waited for one in join.arrivals} == {
+        longest - one for one in (latent, query, indexer)
+    }
+    assert (join.arrivals[0].waited, join.arrivals[0].time) == (0, 10 + longest)
+
+
+def test_contention_is_longer_than_the_longest(compiled) -> None:
+    """R11: where two need the same cores, the round is longer than its longest branch makes it."""
+    cores = {name: Cost(Law(time), ((0, 1000),)) for name, time in (("latent", 30), ("query", 50))}
+    alone = (("prefix", Cost(Law(10))), ("indexer", Cost(Law(20))), ("attend", Cost(Law(5))))
+    costs = (*cores.items(), *alone)
+    shared = Profile("by hand", "cpu", ("cores",), HostCosts(), StreamCosts(), costs)
+    assert measures(compiled(BRANCHES), shared, 0).round == 10 + 30 + 50 + 5
