@@ -13,7 +13,7 @@ from plait.compiler.diff.side import Side, hazards, side_of
 from plait.dsl.record import Record
 from plait.runtime.schedule import Schedule
 
-NO_TIME = frozenset({"setting", "buffer", "pool"})
+NO_TIME = frozenset({"target", "setting", "same", "pool", "buffer", "apart"})
 """Kinds of rows that do not bear on what a round takes."""
 
 

@@ -50,7 +50,7 @@ def _inside(schedule: Schedule, capture: Capture) -> Iterator[Edge]:
         if one.op == "record":
             recorded[one.of] = newest.get(one.on, begins)
         elif one.op == "wait":
-            asked.setdefault(one.on, []).append((recorded[one.of], 0))
+            asked.setdefault(one.on, []).append((recorded.get(one.of, begins), 0))
         elif one.op == "external":
             event = "event", schedule.events[one.of].name
             asked.setdefault(one.on, []).append((event, one.rounds_back))

@@ -12,7 +12,16 @@ from plait.compiler.diff.edges import edges
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.row import PLACE
 from plait.compiler.views.counted import counted
-from plait.runtime.schedule import PHASE_OPS, Argument, Bucket, Phase, Region, Schedule, Setting
+from plait.runtime.schedule import (
+    PHASE_OPS,
+    Argument,
+    Bucket,
+    Phase,
+    Region,
+    Schedule,
+    Setting,
+    Vote,
+)
 
 Texts: TypeAlias = "dict[str, str]"
 """Of every bucket, by its name, what is said; of what depends on none, by the empty name."""
@@ -46,6 +55,7 @@ class _Facts:
     def all(self) -> Facts:
         schedule = self.schedule
         return {
+            "target": self.plain([(("target", "name"), schedule.target.name)]),
             "setting": self.plain(
                 (("setting", name), _setting(value)) for name, value in schedule.settings
             ),
@@ -53,7 +63,8 @@ class _Facts:
             "group": self.plain(
                 (("group", one.name), _size(one.size, "rank")) for one in schedule.groups
             ),
-            "vote": self.plain(self.votes()),
+            "vote": self.plain(self.votes("vote", schedule.votes)),
+            "same": self.plain(self.votes("same", schedule.same)),
             "stream": self.plain((("stream", one.name), one.kind) for one in schedule.streams),
             "capture": self.by_bucket(self.captures),
             "phase": self.by_bucket(self.phases),
@@ -63,6 +74,7 @@ class _Facts:
                 (("pool", one.name), _size(one.size, "value")) for one in schedule.pools
             ),
             "buffer": self.by_bucket(self.buffers),
+            "apart": self.by_bucket(self.apart),
         }
 
     def key(self, *things: Thing) -> Key:
@@ -88,13 +100,13 @@ class _Facts:
                     texts[name] = f"{texts[name]}; {text}" if name in texts else text
         return found
 
-    def votes(self) -> Iterator[tuple[Thing, str]]:
+    def votes(self, kind: str, of: Iterable[Vote]) -> Iterator[tuple[Thing, str]]:
         groups = self.schedule.groups
-        for one in self.schedule.votes:
+        for one in of:
             over = "by itself"
             if one.group is not None:
-                over = f"over {self.called(('group', groups[one.group].name))}"
-            yield ("vote", ", ".join(one.names)), over
+                over = f"over {self.named('group', groups[one.group].name)}"
+            yield (kind, ", ".join(one.names)), over
 
     def captures(self, bucket: Bucket) -> Said:
         schedule = self.schedule
@@ -135,6 +147,12 @@ class _Facts:
                     "pool": "" if pool is None else f"in pool {self.named('pool', pool)}",
                 },
             )
+
+    def apart(self, bucket: Bucket) -> Said:
+        """Parts of buffers of which the author of the spec says that they never meet."""
+        for number, one, other in bucket.disjoint:
+            key = self.key(("buffer", self.schedule.buffers[number].name))
+            yield key, {"": f"{_region(one)} never meets {_region(other)}"}
 
     def phases(self, bucket: Bucket) -> Said:
         schedule = self.schedule

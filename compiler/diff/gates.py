@@ -109,7 +109,7 @@ def _why(found: Diff, gate: Gate) -> str:
     limit = gate.limit * amount.before if gate.relative else gate.limit
     if amount.change <= limit:
         return ""
-    return f"{amount.name} grows by {_growth(amount)}"
+    return f"{amount.name}: {_growth(amount)} more"
 
 
 def _growth(amount: Amount) -> str:

@@ -78,7 +78,7 @@ class _Walk:
             elif one.op == "record":
                 recorded[one.of] = self.tails.get(queue, begun) | begun
             elif one.op == "wait":
-                self.tails[queue] = self.tails.get(queue, 0) | recorded[one.of]
+                self.tails[queue] = self.tails.get(queue, 0) | recorded.get(one.of, begun)
             elif one.op == "external":
                 self.wait(queue, one, round)
         for side in sides:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from plait.compiler.diff.amounts import written
 from plait.compiler.diff.diff import Diff
 from plait.compiler.diff.side import Side
-from plait.compiler.diff.text import alike, pair_texts, row_texts, summary, verdict
+from plait.compiler.diff.text import alike, clauses, pair_texts, row_texts, verdict
 from plait.compiler.emit.foretold import group, named
 from plait.compiler.emit.picture import Bar, Group, Picture, Table
 from plait.compiler.timing.simulate import simulate
 
-ROUNDS = 3
+ROUNDS = 2
 """Of each side: one that begins, and one after another."""
 
 
@@ -21,7 +21,7 @@ def picture(found: Diff, before: Side, after: Side) -> Picture:
     sides = (("A", before, _gone(found)), ("B", after, _new(found)))
     groups = [made for name, side, names in sides if (made := _group(name, side, names))]
     costs = " and ".join(dict.fromkeys(filter(None, found.costs)))
-    notes = [summary(found) if found else "No difference."]
+    notes = [f"{clause}." for clause in clauses(found)] or ["no difference"]
     if groups:
         notes.append(f"Simulated with the costs of {costs}; nothing here was measured.")
     about = [

@@ -23,7 +23,7 @@ LONGEST = 240
 """Characters of what one side says in a row."""
 INDEX = re.compile(r"\[[0-9]+\]")
 MARKS = {"added": "+", "removed": "-", "renamed": "=", "moved": ">", "changed": "~"}
-NOUNS = {"issue": "issue order"}
+NOUNS = {"issue": "issue order", "same": "same value", "apart": "vouched part"}
 """Of kinds whose word alone would not say what they are."""
 
 
@@ -57,13 +57,18 @@ def _both_take(found: Diff) -> str:
 
 def summary(found: Diff) -> str:
     """One sentence: what the second side is against the first."""
+    return "; ".join(clauses(found)) + "."
+
+
+def clauses(found: Diff) -> list[str]:
+    """How long it takes first, then how many things differ."""
     said = [_pace(found), _edge(found), *_counts(found)]
     new = len(found.new_hazards)
     if new:
         said.append(counted(new, "new hazard"))
     if gone := len(found.hazards) - new:
         said.append(f"{counted(gone, 'hazard')} gone")
-    return "; ".join(filter(None, said)) + "."
+    return list(filter(None, said))
 
 
 def _pace(found: Diff) -> str:
@@ -182,7 +187,9 @@ def _fewer_buckets(told: list[tuple[Row, int]]) -> list[tuple[Row, int]]:
             was, now = (name, "") if change == "removed" else ("", name)
             found.append((Row("bucket", was, now, "", ""), len(some)))
             told = [one for one in told if one[0] not in some]
-    start = next((n for n, (row, _) in enumerate(told) if row.kind != "setting"), len(told))
+    start = next(
+        (n for n, (row, _) in enumerate(told) if row.kind not in ("target", "setting")), len(told)
+    )
     return told[:start] + found + told[start:]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -179,7 +181,7 @@ def test_with_gates_a_difference_alone_is_fine(here, capsys) -> None:
     )
     assert code == 1
     assert out.endswith(
-        "\nfails waits>3: waits grows by 4 (200 %)\nfails streams: streams grows by 1 (50 %)\n"
+        "\nfails waits>3: waits: 4 (200 %) more\nfails streams: streams: 1 (50 %) more\n"
     )
     code, _, err = run(capsys, *asked, "--fail-on", "waist")
     assert code == 2 and err == (
@@ -275,3 +277,20 @@ def test_the_page_shows_both_sides(here, capsys) -> None:
 
 def escaped(text: str) -> str:
     return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def test_the_page_shows_what_is_printed(root, tmp_path, monkeypatch, capsys) -> None:
+    """Each command of docs/diff.md prints what stands below it there."""
+    text = (root / "docs" / "diff.md").read_text(encoding="utf-8")
+    for kind, name in (("spec", "layer.spec"), ("toml", "die.toml")):
+        (block,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+        (tmp_path / name).write_text(block)
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"^    \$ plait diff (.*)\n((?:    .*\n|\n(?=    ))*)", text, re.MULTILINE)
+    assert len(shown) == 2
+    for command, printed in shown:
+        words, _, tail = command.partition(" | ")
+        _, out, _ = run(capsys, *shlex.split(words))
+        lines = out.splitlines()
+        wanted = [line.removeprefix("    ") for line in printed.splitlines()]
+        assert (lines[-1:] if tail == "tail -1" else lines) == wanted

@@ -139,6 +139,7 @@ PAGES = [
             "ranks",
             "the-round",
             "architecture",
+            "diff",
         )
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from plait.compiler.diff.side import Hazard, Side
     from plait.runtime.schedule import Schedule
 
+MOST_NAMED = 8
 LETTERS = ("a", "b")
 
 
@@ -147,13 +149,22 @@ def _side(
     from plait.compiler.diff.side import Side
     from plait.compiler.measures.measures import measures
     from plait.compiler.timing.engine import Stuck
+    from plait.compiler.timing.simulate import simulate
+    from plait.dsl.render.printable import printable
 
     bucket = bucket_asked(options, schedule)
-    live = {dim: size for dim, size in live_asked(options).items() if type(size) is int}
+    asked = live_asked(options)
+    live = {dim: asked[dim] for dim, _ in schedule.buckets[bucket].sizes if dim in asked}
     rows = padded(schedule, schedule.buckets[bucket], live)
     profile = profile_asked(options, schedule)
     side = Side(title, schedule, bucket, hazards, profile, padded=rows)
     try:
-        return side.replace(measures=measures(schedule, profile, bucket))
+        unpriced = simulate(schedule, profile, [bucket]).unpriced()
+        side = side.replace(measures=measures(schedule, profile, bucket))
     except Stuck:
         return side.replace(stuck=True)
+    if unpriced:
+        names = ", ".join(unpriced[:MOST_NAMED]) + (", ..." if len(unpriced) > MOST_NAMED else "")
+        line = f"{profile.name} has no cost of {names}: they take no time in {title}"
+        print(printable(f"plait diff: {line}"), file=sys.stderr)
+    return side

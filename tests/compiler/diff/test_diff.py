@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 import plait
-from plait.compiler.diff.diff import Diff
+from plait.compiler.diff.diff import Diff, diff
 from plait.compiler.diff.orders import MOST_LISTED
+from plait.compiler.diff.padding import padded
+from plait.compiler.diff.picture import picture
 from plait.compiler.diff.side import side_of
 from plait.compiler.diff.text import MOST_ORDERS
 from plait.runtime.schedule import Schedule
@@ -163,3 +165,30 @@ def test_a_schedule_is_a_side_by_itself(compiled) -> None:
     """At its widest bucket, without times."""
     side = side_of(compiled(LAYER))
     assert (side.title, side.at.name, side.measures) == ("test.spec", "bs = 4", None)
+
+
+def test_a_side_that_waits_in_a_circle(compiled) -> None:
+    """It has no time, and no timeline."""
+    side = side_of(compiled(LAYER))
+    found = diff(
+        side,
+        side.replace(title="b", stuck=True, schedule=compiled(LAYER.replace("[1, 4]", "[1, 2]"))),
+    )
+    assert str(found).splitlines()[1].startswith("b waits in a circle, and never ends a round; ")
+    assert picture(found, side, side.replace(stuck=True)).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("live", "rows"),
+    [({}, 0), ({"bs": 3}, 3), ({"bs": 8}, 0), ({"bs": 0}, 12), ({"other": 1}, None)],
+)
+def test_rows_of_padding(compiled, live: dict[str, int], rows: int | None) -> None:
+    """Of a graph three rows wide for each request and one that is as wide whatever there is."""
+    text = (
+        "spec 1\npipeline p {\n dim bs in [1, 4]\n stream a\n buffer x : i64[bs, 3] carried\n"
+        " buffer y : i64[5] carried\n"
+        " capture wide on a rows bs * 3 { phase w on a { updates x } }\n"
+        " capture plain on a rows 5 { phase q on a { updates y } }\n}\n"
+    )
+    schedule = compiled(text)
+    assert padded(schedule, schedule.widest, live) == rows

@@ -47,7 +47,7 @@ def test_a_failure_says_by_how_much() -> None:
     """The figure, how much it grew, and the share of what it was."""
     made = found(amount("exposed on the path", 10_000, 16_000))
     (failed,) = failures(made, [read_gate("exposed>5us")])
-    assert (failed.gate, failed.why) == ("exposed>5us", "exposed on the path grows by 6 us (60 %)")
+    assert (failed.gate, failed.why) == ("exposed>5us", "exposed on the path: 6 us (60 %) more")
 
 
 def test_a_figure_that_nobody_knows_fails_its_gate() -> None:
