@@ -15,7 +15,7 @@ from plait.compiler.tune.candidate import Candidate, Step
 from plait.compiler.tune.fitted import Fitted, Refused, Worthless, fitted, laid_out, variants
 from plait.compiler.tune.meaning import Meaning, meanings
 from plait.compiler.tune.move import Move, Space
-from plait.compiler.tune.price import Load, Price, mean, priced
+from plait.compiler.tune.price import Load, Price, at_least, mean, priced
 from plait.dsl.span import Source
 from plait.runtime.schedule import Bucket, Schedule
 
@@ -34,7 +34,7 @@ class Counts:
     other_work: int = 0
     """Those that would compute something else."""
     pruned: int = 0
-    """Those that a bound keeps from being better."""
+    """Those that are surely no better than one that has a price, in time, memory and streams."""
     priced: int = 0
 
     def refuse(self, why: str) -> None:
@@ -72,10 +72,10 @@ class Maker:
         self.known[fit.source.text] = found
         return found
 
-    def made(self, one: Candidate, move: Move, most: Fraction | None) -> Candidate | None:
+    def made(self, one: Candidate, move: Move, all_of_them: bool = False) -> Candidate | None:
         """What a move makes of a text; None where that was seen before, or is not to be had.
 
-        A price is not worked out where a token surely takes longer than `most` nanoseconds.
+        It gets no price where something that has one is surely as good, or does if all are to have one.
         """
         try:
             text = laid_out(Source(one.source.name, move.text, one.source.folder))
@@ -84,7 +84,7 @@ class Maker:
         if text.text in self.known:
             return None
         self.counts.seen += 1
-        self.known[text.text] = found = self.tried(one, move, text, most)
+        self.known[text.text] = found = self.tried(one, move, text, all_of_them)
         if found is None or (found.source.text != text.text and found.source.text in self.known):
             return None
         self.known[found.source.text] = found
@@ -92,7 +92,7 @@ class Maker:
 
     def again(self, one: Candidate, move: Move) -> Candidate | None:
         """What a move makes of a text, seen before or not."""
-        made = self.made(one, move, None)
+        made = self.made(one, move, all_of_them=True)
         if made is None:
             try:
                 text = laid_out(Source(one.source.name, move.text, one.source.folder))
@@ -106,7 +106,7 @@ class Maker:
         return replace(made, steps=(*one.steps, last))
 
     def tried(
-        self, one: Candidate, move: Move, text: Source, most: Fraction | None
+        self, one: Candidate, move: Move, text: Source, all_of_them: bool
     ) -> Candidate | None:
         found: dict[str, tuple[Schedule, Bound, Fraction]] = {}
 
@@ -114,9 +114,12 @@ class Maker:
             if not move.other_work and _differ(_meanings(proven), one.meanings[0]):
                 raise _OtherWork
             schedule = lowered(proven, self.space.asked)
-            found[source.text] = schedule, *self.bounds(schedule, proven)
-            least = found[source.text][2] / self.tokens(schedule)
-            return move.other_work or most is None or least <= most
+            bound, least = self.bounds(schedule, proven)
+            found[source.text] = schedule, bound, least
+            if move.other_work or all_of_them:
+                return True
+            hoped = at_least(schedule, least, self.load, self.tokens(schedule))
+            return not any(other.price.as_good_as(hoped) for other in self.priced if other.price)
 
         try:
             fit = fitted(text, self.space.asked, one.noted, worth)
@@ -139,6 +142,7 @@ class Maker:
             self.counts.refuse(kinds.get(type(why), str(why)))
         else:
             step = Step(move.what, fit.added, fit.dropped, price)
+            self.counts.priced += 1
             return self.candidate(fit, (*one.steps, step), bound, least, price)
         return None
 
@@ -148,7 +152,6 @@ class Maker:
         found = tuple(map(_meanings, fit.proven))
         spare = tuple(Move(said, text) for said, text in fit.spare)
         made = Candidate(fit.source, steps, bound, least, found, fit.noted, spare, price)
-        self.counts.priced += 1
         self.priced.append(made)
         return made
 

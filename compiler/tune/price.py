@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
-from plait.compiler.measures.measures import measures
+from plait.compiler.measures.measures import instructions, measures, memory
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
-from plait.runtime.schedule import Schedule
+from plait.runtime.schedule import HOST, Schedule
 
 Objective = Literal["time", "memory", "token"]
 
@@ -53,10 +53,9 @@ class Price(Record):
         """What one is compared by: a round that commits more may take longer."""
         return self.token, self.memory, self.streams
 
-    def beats(self, other: Price) -> bool:
-        """Whether it is nowhere worse, and somewhere better."""
-        pairs = list(zip(self.figures, other.figures, strict=True))
-        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+    def as_good_as(self, other: Price) -> bool:
+        """Whether it is nowhere worse."""
+        return all(a <= b for a, b in zip(self.figures, other.figures, strict=True))
 
     def rank(self, objective: Objective, start: Price) -> tuple:
         """The best is the least. Memory is saved at no cost of time."""
@@ -70,5 +69,11 @@ def priced(schedule: Schedule, profile: Profile, load: Load, tokens: Fraction) -
     buckets = load.buckets(schedule)
     found = {number: measures(schedule, profile, number) for number in buckets}
     time = mean(buckets, lambda number: found[number].round)
-    some = next(iter(found.values()))
-    return Price(time, some.memory, max(one.streams for one in found.values()), tokens)
+    return at_least(schedule, time, load, tokens)
+
+
+def at_least(schedule: Schedule, time: Fraction, load: Load, tokens: Fraction) -> Price:
+    """What a schedule would cost if its rounds took that time."""
+    at = [schedule.buckets[number] for number in load.buckets(schedule)]
+    streams = max(len({one.on for one in instructions(schedule, each)} - {HOST}) for each in at)
+    return Price(time, memory(schedule), streams, tokens)

@@ -1,7 +1,7 @@
 """The search: always from the best text that still has a move to try, now and then from any other.
 
-Texts are told apart by their one layout. What a bound says can be no better than the best is not priced,
-though it may be on the way to what is. When no text has a move left, all that the moves lead to was
+Texts are told apart by their one layout. What its bounds say is nowhere better than one that has a price gets
+none, though it may be on the way to what is. When no text has a move left, all that the moves lead to was
 tried, and the best is the best there is among it.
 """
 
@@ -124,9 +124,7 @@ class _Search:
         return "all"
 
     def take(self, one: Candidate, move: Move, number: int) -> None:
-        best = _price(self.best)
-        most = None if self.objective == "memory" else best.token
-        made = self.maker.made(one, move, most)
+        made = self.maker.made(one, move)
         if made is not None:
             if made.price is not None and self.rank(made) < self.rank(self.best):
                 self.best = made
@@ -198,5 +196,9 @@ def _front(maker: Maker) -> tuple[Candidate, ...]:
     for one in sorted(maker.priced, key=lambda one: len(one.steps)):
         by_figures.setdefault(_price(one).figures, one)
     all_of_them = list(by_figures.values())
-    left = [a for a in all_of_them if not any(_price(b).beats(_price(a)) for b in all_of_them)]
+    left = [
+        one
+        for one in all_of_them
+        if not any(_price(b).as_good_as(_price(one)) for b in all_of_them if b is not one)
+    ]
     return tuple(sorted(left, key=lambda one: _price(one).figures))

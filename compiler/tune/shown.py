@@ -13,7 +13,7 @@ from plait.compiler.tune.search import Ended, Tuned
 
 ENDED: dict[Ended, str] = {
     "all": "all that the moves lead to was tried: this is the best of it",
-    "bound": "no schedule of these phases can be faster",
+    "bound": "it ended there, as nothing can be faster",
     "budget": "the budget ended it: --budget N looks at more",
     "stopped": "it was stopped: this is the best so far",
 }
@@ -61,7 +61,8 @@ def _looked(found: Tuned) -> list[str]:
         f"{counts.unsound:,} refused" + (f" ({refused})" if refused else ""),
         f"{counts.other_work:,} that would compute something else",
     ]
-    return [f"looked at {counts.seen:,} other texts: " + ", ".join(parts)]
+    texts = f"{counts.seen:,} other text{'s' * (counts.seen != 1)}"
+    return [f"looked at {texts}: " + ", ".join(parts)]
 
 
 def _front(found: Tuned) -> list[str]:

@@ -78,7 +78,7 @@ def everything(source: Source, space: Space, profile: Profile) -> list[Candidate
     while waiting:
         one = waiting.pop()
         for move in (move for kind in offered(one, maker.space) for move in kind):
-            made = maker.made(one, move, None)
+            made = maker.made(one, move, all_of_them=True)
             if made is not None:
                 waiting.append(made)
             if maker.counts.seen > MOST:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from soak.trial import trial
+from soak.tuning import searched_table, searches
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 1.0
@@ -131,6 +132,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=50_000, help="rounds before other judges")
     parser.add_argument("--programs", type=int, default=10_000, help="programs that are replayed")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
+    parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -142,6 +144,8 @@ def main() -> int:
     judged = judges(options.seed, options.rounds)
     again = replays(options.seed, options.programs)
     page = table(found, options.seed) + judged_table(judged) + replayed_table(again)
+    searched = searches(options.seed, options.searches)
+    page += searched_table(searched)
     lots = interleavings(options.seeds)
     missed = lots[-1]["failures"]
     page += interleavings_table(lots, len(missed))
@@ -149,6 +153,7 @@ def main() -> int:
         options.write.write_text(page, encoding="utf-8")
     print(page)
     wrong = any(one["disagreed"] for one in judged) or bool(again["wrong"])
+    wrong |= searched["reached"] < 0.95 * searched["tried"] or bool(searched["above"])
     for one in again["wrong"][:5]:
         print(f"a replay gives other bits: {one}", file=sys.stderr)
     for one in judged:

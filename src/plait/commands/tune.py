@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -177,14 +178,13 @@ def _space(options: argparse.Namespace, source: Source, asked: Asked, schedule: 
     from plait.compiler.tune.move import Space
     from plait.dsl.parser import parse_expression
     from plait.dsl.span import Source as Text
-    from plait.dsl.suggest import did_you_mean
 
     kinds = None
     if options.moves is not None:
         kinds = tuple(one.strip() for one in options.moves.split(","))
         for one in kinds:
             if one not in KINDS:
-                raise Refused(f"--moves {one}: there are no such; {did_you_mean(one, KINDS)}")
+                raise Refused(f"--moves {one}: there are no such; {_nearest(one, KINDS)}")
     vary: dict[str, tuple[str, ...]] = {}
     known = [name for name, _ in schedule.settings]
     for given in options.vary:
@@ -192,9 +192,7 @@ def _space(options: argparse.Namespace, source: Source, asked: Asked, schedule: 
         if not equals:
             raise Refused(f"--vary {given}: write it as NAME=VALUE")
         if name not in known:
-            raise Refused(
-                f"--vary {name}: there is no such param or flag; {did_you_mean(name, known)}"
-            )
+            raise Refused(f"--vary {name}: there is no such param or flag; {_nearest(name, known)}")
         parse_expression(Text("--vary", f"{name}={value}"), len(name) + 1)
         vary[name] = (*vary.get(name, ()), value)
     counts: dict[int, int] = {}
@@ -229,15 +227,13 @@ def _load(options: argparse.Namespace, space: Space, schedule: Schedule) -> tupl
 
 def _tokens(options: argparse.Namespace, schedule: Schedule) -> Tokens:
     """Of a distribution, no more than the param says that is asked about."""
-    from plait.dsl.suggest import did_you_mean
-
     accepted: Accepted | None = accepted_asked(options)
     known = [name for name, _ in schedule.settings]
     most = options.accept_most
     if most is not None and accepted is None:
         raise Refused("--accept-most goes with --accept: say how many tokens a round commits")
     if most is not None and most not in known:
-        raise Refused(f"--accept-most {most}: there is no such param; {did_you_mean(most, known)}")
+        raise Refused(f"--accept-most {most}: there is no such param; {_nearest(most, known)}")
 
     def tokens(schedule: Schedule) -> Fraction:
         if accepted is None or options.objective == "time":
@@ -250,7 +246,13 @@ def _tokens(options: argparse.Namespace, schedule: Schedule) -> Tokens:
     return tokens
 
 
-def _watch(options: argparse.Namespace) -> Any:
+def _nearest(name: str, known: Sequence[str]) -> str:
+    from plait.dsl.suggest import did_you_mean
+
+    return did_you_mean(name, known) if known else "the spec has none"
+
+
+def _watch(options: argparse.Namespace) -> Callable[[Counts, Price], bool]:
     from plait.compiler.timing.drawn import shown
 
     began = time.monotonic()

@@ -62,7 +62,7 @@ def made(kind: str, what: str, text: str, **space) -> tuple[str, str] | None:
     move = next(
         move for move in MODULES[kind].moves(View(start.source, maker.space)) if move.what == what
     )
-    found = maker.made(start, move, None)
+    found = maker.made(start, move)
     if found is None:
         return None
     old = start.source.text.splitlines()
@@ -101,7 +101,10 @@ def test_a_phase_moves_with_the_edges_it_then_needs() -> None:
 
 def test_a_stream_may_be_declared() -> None:
     """Where more are allowed than there are."""
-    step, text = made("streams", "`latent` moved from main to a new stream side1", LAYER) or ("", "")
+    step, text = made("streams", "`latent` moved from main to a new stream side1", LAYER) or (
+        "",
+        "",
+    )
     assert step.endswith("with `fork side1 from prefix` and `join latent into main`")
     assert text.startswith("stream side1\n")
 
