@@ -19,8 +19,10 @@ NAMES = (
     "overlap",
     "dispatch",
     "simulate",
+    "align",
     "speculation",
     "exposed",
+    "calibrate",
 )
 
 

@@ -14,6 +14,7 @@ from plait.runtime.devices.job import job
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
 from plait.runtime.schedule import Schedule
+from plait.runtime.schedule_json import to_json
 
 Kind = Literal["phase", "load", "capture", "wait"]
 
@@ -56,11 +57,12 @@ class Begun:
 
 
 class Beside(NamedTuple):
-    """How long the body of a phase that a graph holds takes beside it."""
+    """How long a phase that a graph holds takes by itself, and right before in the graph."""
 
     bucket: int
     phase: str
     took: int
+    held: int
 
 
 BESIDE = 5
@@ -149,30 +151,13 @@ class Trace:
         return json.dumps(found, separators=(",", ":"))
 
     def _about(self, schedule: Schedule, zero: int) -> dict[str, Any]:
-        """Of what the trace is: the schedule, its buckets, and every round. Times as in the events."""
-        names = [phase.name for phase in schedule.phases]
-        captures = [capture.name for capture in schedule.captures]
+        """Of what the trace is: the schedule, and every round. Times as in the events."""
         return {
-            "schedule": schedule.name,
-            "variant": schedule.variant,
-            "source": schedule.source.name,
-            "target": schedule.target.name,
-            "settings": dict(schedule.settings),
-            "phases": {
-                phase.name: None if phase.capture is None else captures[phase.capture]
-                for phase in schedule.phases
-            },
-            "buckets": [
-                {
-                    "name": bucket.name,
-                    "rows": dict(zip(names, (rows for rows, _ in bucket.work), strict=True)),
-                }
-                for bucket in schedule.buckets
-            ],
+            "schedule": json.loads(to_json(schedule)),
             "rounds": [
                 {
                     "number": one.number,
-                    "bucket": one.bucket,
+                    "bucket": schedule.buckets[one.bucket].name,
                     "live": one.live,
                     "at": (one.at - zero) / 1000,
                     "issued": (one.issued - zero) / 1000,
@@ -182,7 +167,15 @@ class Trace:
                 for one in self.begun
                 if one.issued
             ],
-            "beside": [one._asdict() for one in self.beside],
+            "beside": [
+                {
+                    "bucket": schedule.buckets[one.bucket].name,
+                    "phase": one.phase,
+                    "took": one.took / 1000,
+                    "held": one.held / 1000,
+                }
+                for one in self.beside
+            ],
         }
 
 
@@ -339,14 +332,16 @@ class _TracedStream(_Timed, Stream):
 
         return run
 
-    def bodies(self, calls: list[Any]) -> None:
-        """Runs them some times, with a clock around each."""
+    def beside(self, calls: list[Any], launches: list[Callable[[], object]]) -> None:
+        """Runs each both ways some times, with a clock around it."""
         for _ in range(BESIDE):
-            for call in calls:
+            for call, launch in zip(calls, launches, strict=True):
                 start = time.perf_counter_ns()
+                launch()
+                between = time.perf_counter_ns()
                 call()
-                took = time.perf_counter_ns() - start
-                self.trace.beside.append(Beside(self.trace.binding, call.name, took))
+                took = time.perf_counter_ns() - between, between - start
+                self.trace.beside.append(Beside(self.trace.binding, call.name, *took))
 
     def _reached(self, event: Event, gate: Gate) -> None:
         self.records.append(Record(self.name, event.name, gate.number, time.perf_counter_ns()))

@@ -156,11 +156,17 @@ def _usual(wanted: Tokens, seen: Tokens) -> list[tuple[int, int]]:
 def union(spans: Iterable[Span]) -> list[Span]:
     """Time that any of them covers, as spans that neither meet nor overlap."""
     made: list[Span] = []
+    first, last = 0, -1
     for start, end in sorted(spans):
-        if made and start <= made[-1][1]:
-            made[-1] = made[-1][0], max(end, made[-1][1])
+        if start <= last:
+            if end > last:
+                last = end
         elif end > start:
-            made.append((start, end))
+            if last >= 0:
+                made.append((first, last))
+            first, last = start, end
+    if last >= 0:
+        made.append((first, last))
     return made
 
 

@@ -19,21 +19,27 @@ LARGEST = 2048
 
 def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pairs of places at which the two hold the same, in order."""
+    if a == b:
+        return [(place, place) for place in range(len(a))]
     found: list[tuple[int, int]] = []
-    ends = [(-1, -1), *_anchors(a, b), (len(a), len(b))]
-    for (i, j), (k, m) in pairwise(ends):
-        if i >= 0:
-            found.append((i, j))
-        found += _between(a, b, i + 1, k, j + 1, m)
+    i = j = 0
+    for k, m in [*_anchors(a, b), (len(a), len(b))]:
+        if i < k and j < m:
+            found += _between(a, b, i, k, j, m)
+        found.append((k, m))
+        i, j = k + 1, m + 1
+    found.pop()
     return found
 
 
 def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Tokens that stand once in each, as many of them as keep one order."""
-    once = {token for token, times in Counter(a).items() if times == 1}
-    once &= {token for token, times in Counter(b).items() if times == 1}
+    once, place = Counter(a), Counter(b)
+    once = {token for token, times in once.items() if times == 1 and place.get(token) == 1}
     place = {token: j for j, token in enumerate(b) if token in once}
     pairs = [(i, place[token]) for i, token in enumerate(a) if token in once]
+    if all(one[1] < two[1] for one, two in pairwise(pairs)):
+        return pairs
     return _rising(pairs)
 
 

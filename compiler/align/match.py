@@ -43,8 +43,11 @@ def matched(
     found.lanes = _lanes(declared, pieces, said)
     chunks = _chunks(pieces, rounds)
     _learn(declared, pieces, said, chunks, found)
+    expected = _expected(found)
     for (lane, _), chunk in chunks.items():
-        _by_order(declared, pieces, said, lane, chunk, found)
+        wanted = expected.get(lane, [])
+        if not _marked(wanted, pieces, windows, chunk, found):
+            _by_order(wanted, pieces, said, chunk, found)
     _replays(declared, pieces, found)
     _alone(declared, pieces, found)
     return found
@@ -81,10 +84,11 @@ def _by_name(
 def _lanes(declared: Declared, pieces: Sequence[Piece], said: Sequence[Said]) -> dict[int, int]:
     """By where the work of each stream was named most often; a replay's counts where most of it is."""
     votes: dict[int, Counter[int]] = {}
-    for number, one in enumerate(said):
-        streams = {declared.nodes[node].stream for node in one.nodes}
+    counted = Counter((one.nodes, pieces[number].lane) for number, one in enumerate(said))
+    for (nodes, lane), times in counted.items():
+        streams = {declared.nodes[node].stream for node in nodes}
         if len(streams) == 1:
-            votes.setdefault(streams.pop(), Counter())[pieces[number].lane] += 1
+            votes.setdefault(streams.pop(), Counter())[lane] += times
     return {
         stream: min(counted, key=lambda lane: (-counted[lane], lane))
         for stream, counted in sorted(votes.items())
@@ -142,22 +146,39 @@ def _split(rounds: Sequence[list[Tokens]], nodes: int) -> list[Tokens]:
     return [whole[place * size : (place + 1) * size] for place in range(nodes)]
 
 
+def _expected(found: Matched) -> dict[int, list[tuple[int, str]]]:
+    """Of every lane the operations of a round in order, each with its node."""
+    made: dict[int, list[tuple[int, str]]] = {}
+    for node, lane in sorted(found.templates):
+        made.setdefault(lane, []).extend((node, token) for token in found.templates[node, lane])
+    return made
+
+
+def _marked(
+    expected: Sequence[tuple[int, str]],
+    pieces: Sequence[Piece],
+    windows: Sequence[int],
+    chunk: Sequence[int],
+    found: Matched,
+) -> bool:
+    """Whether marks have said all there is to say of a lane in a round."""
+    left = [number for number in chunk if found.nodes[number] < 0]
+    if not left:
+        return True
+    if any(windows[number] < 0 and found.nodes[number] >= 0 for number in chunk):
+        return False
+    tokens = {token for _, token in expected}
+    return not any(pieces[number].token in tokens for number in left)
+
+
 def _by_order(
-    declared: Declared,
+    expected: Sequence[tuple[int, str]],
     pieces: Sequence[Piece],
     said: Sequence[Said],
-    lane: int,
     chunk: Sequence[int],
     found: Matched,
 ) -> None:
     """In one lane and round: what stands where the order of the lane has it."""
-    if all(found.nodes[number] >= 0 for number in chunk):
-        return
-    expected = [
-        (node, token)
-        for node in range(len(declared.nodes))
-        for token in found.templates.get((node, lane), ())
-    ]
     pairs = common([token for _, token in expected], [pieces[n].token for n in chunk])
     sure = [(i, j) for i, j in pairs if _fits(expected[i][0], chunk[j], said, found)]
     for i, j in sure:

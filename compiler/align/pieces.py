@@ -9,6 +9,7 @@ from plait.compiler.align.names import NOTHING, Names, Said, token
 from plait.compiler.traces.model import Slice, Trace
 
 WORK = ("compute", "communication", "copy")
+NO_WORK = frozenset(("launch", "wait", "record"))
 HOST = "host"
 
 
@@ -32,23 +33,33 @@ def pieces(trace: Trace, names: Names, device: str) -> list[Piece]:
     In a trace without a device they are the marks themselves, as are those on streams that hold nothing.
     """
     tokens: dict[str, str] = {}
-    found = []
+    found: list[Piece] = []
+    new = tuple.__new__
     own = [lane.device == device for lane in trace.lanes]
     bare = {window.mark for window in trace.windows if window.how == "device" and not window.slices}
+    known: dict[tuple[str, str, int], Said] = {}
     for number, one in enumerate(trace.slices):
-        if own[one.lane] and number in bare:
+        if one.kind in NO_WORK:
+            continue
+        if one.kind == "compute" and own[one.lane] and not one.phase:
+            said = names.of(one.name)
+        elif own[one.lane] and number in bare:
             said = _marked(names, one)
         else:
             said = _said(trace, names, one, number, own[one.lane], bool(device))
         if said is None:
             continue
-        if one.round >= 0:
-            said = said._replace(round=one.round)
+        if one.round >= 0 and said.round != one.round:
+            key = one.phase, one.name, one.round
+            if key not in known:
+                known[key] = said._replace(round=one.round)
+            said = known[key]
         name = tokens.get(one.name)
         if name is None:
             name = tokens[one.name] = token(one.name)
         issued = one.start if trace.lanes[one.lane].device == HOST else one.issued
-        found.append(Piece(number, one.lane, one.start, one.end, issued, name, one.replay, said))
+        values = (number, one.lane, one.start, one.end, issued, name, one.replay, said)
+        found.append(new(Piece, values))
     return found
 
 
@@ -71,7 +82,8 @@ def _said(
         elif kind not in WORK:
             return None
         if one.phase:
-            return names.of(one.phase)._replace(strength="A")
+            said = names.of(one.phase)
+            return said if said.strength == "A" else NOTHING
         said = names.of(one.name)
         return NOTHING if kind == "copy" and said.strength != "A" else said
     if kind != "range" and not (one.phase and kind in (HOST, *WORK)):

@@ -73,11 +73,13 @@ def matched_share(made: Aligned) -> dict[str, Any]:
         letters.update(one.letter for one in made.instances(node))
     seen, declared = letters.total(), len(wanted) * len(made.rounds)
     busy = union((piece.start, piece.end) for piece in made.pieces)
-    given = union(
-        (piece.start, piece.end)
-        for number, piece in enumerate(made.pieces)
-        if made.found.nodes[number] >= 0
-    )
+    given = busy
+    if -1 in made.found.nodes:
+        given = union(
+            (piece.start, piece.end)
+            for piece, node in zip(made.pieces, made.found.nodes, strict=True)
+            if node >= 0
+        )
     return {
         "nodes": sum(made.seen.expected(node) for node in wanted),
         "declared": len(wanted),

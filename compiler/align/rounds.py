@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from plait.compiler.align.declared import Declared
 from plait.compiler.align.names import Said
@@ -59,7 +59,7 @@ def numbered(
             ]
             every, units = [*pieces, *ghosts], [*units, *range(-len(ghosts) - LOST, -LOST)]
             walked = [*walked, *range(len(pieces), len(every))]
-            order = sorted(walked, key=lambda n: (every[n].issued, every[n].start))
+            order = _as_issued(every, walked)
             words = [*said, *(ghost.said for ghost in ghosts)]
             rounds += [-1] * len(ghosts)
             _walk(order, every, words, units, rounds)
@@ -82,6 +82,8 @@ def _walk(
     A window or a replay is of one node in one round; -1 is of kernels that are in neither.
     """
     _through(order, pieces, said, units, rounds, {}, {})
+    if all(units[number] != -1 for number in order):
+        return
     counts: dict[tuple[str, int], int] = Counter((pieces[n].token, rounds[n]) for n in order)
     usual: dict[str, Counter[int]] = {}
     for (token, _), times in counts.items():
@@ -132,11 +134,19 @@ def _through(
         rounds[number] = round
 
 
+def _as_issued(pieces: Sequence[Piece], numbers: Iterable[int]) -> list[int]:
+    keyed = sorted((pieces[n].issued, pieces[n].start, n) for n in numbers)
+    return [number for _, _, number in keyed]
+
+
 def _between(pieces: Sequence[Piece], rounds: list[int]) -> None:
     """What has no name is of the round of the nearest that has one: as issued, or else on its lane."""
-    issued = [n for n, piece in enumerate(pieces) if piece.issued >= 0]
-    issued.sort(key=lambda n: (pieces[n].issued, pieces[n].start))
+    if -1 not in rounds:
+        return
+    issued = _as_issued(pieces, [n for n, piece in enumerate(pieces) if piece.issued >= 0])
     _nearest(issued, [pieces[n].issued for n in issued], rounds)
+    if -1 not in rounds:
+        return
     lanes: dict[int, list[int]] = {}
     for number, piece in enumerate(pieces):
         lanes.setdefault(piece.lane, []).append(number)

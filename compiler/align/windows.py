@@ -43,7 +43,7 @@ def labelled(
         round = trace.slices[piece.slice].round
         if round < 0:
             round = rounds.get(piece.slice, -1)
-        if round < 0 and trace.format != "Plait" and not rounds:
+        if round < 0 and told and trace.format != "Plait" and not rounds:
             round = _around(told, starts, piece)
         if round >= 0:
             said[number] = said[number]._replace(round=round)

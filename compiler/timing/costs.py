@@ -47,6 +47,8 @@ class Cost(Record):
     host: int = 0
     """Nanoseconds of the host to issue it where no graph holds it, beyond what any phase takes; of a
     phase of the host, those that its body takes."""
+    eager: Law | None = None
+    """Where no graph holds it, if that takes its stream another time."""
 
 
 class HostCosts(Record):
@@ -76,6 +78,8 @@ class StreamCosts(Record):
     """From the launch of a graph to its first kernel."""
     gap: int = 0
     """Between a phase and the next on the same stream."""
+    round: int = 0
+    """Of the stream on which a round begins, for what else serving does to it once a round."""
 
 
 class Profile(Record):

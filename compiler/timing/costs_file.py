@@ -33,14 +33,15 @@ class _Phase(Record):
     host: str = "0ns"
 
 
-class _Link(Record):
+class _Line(Record):
     fixed: str = "0ns"
     row: str = "0ns"
 
 
 TABLES = ("host", "stream", "phases", "collectives")
-PHASE_TABLES = ("rows", "uses", "link")
+PHASE_TABLES = ("rows", "uses", "link", "eager")
 LINK_TABLES = ("rows", "uses")
+LAW_TABLES = ("rows",)
 
 
 def load_profile(path: Path) -> Profile:
@@ -99,12 +100,19 @@ def _cost(values: dict[str, Any], resources: tuple[str, ...], where: str, table:
     law = _law(values, tables["rows"], where, table)
     uses = _uses(tables["uses"], resources, where, f"{table}.uses")
     link = _link(tables["link"], resources, where, f"{table}.link") if tables["link"] else None
-    return Cost(law, uses, link, host)
+    eager = _eager(tables["eager"], where, f"{table}.eager") if tables["eager"] else None
+    return Cost(law, uses, link, host, eager)
+
+
+def _eager(values: dict[str, Any], where: str, table: str) -> Law:
+    points = _table(values.pop("rows", {}), where, f"{table}.rows")
+    checked(_Line, values, where, table, known=LAW_TABLES)
+    return _law(values, points, where, table)
 
 
 def _link(values: dict[str, Any], resources: tuple[str, ...], where: str, table: str) -> Link:
     tables = {name: _table(values.pop(name, {}), where, f"{table}.{name}") for name in LINK_TABLES}
-    checked(_Link, values, where, table, known=LINK_TABLES)
+    checked(_Line, values, where, table, known=LINK_TABLES)
     law = _law(values, tables["rows"], where, table)
     return Link(law, _uses(tables["uses"], resources, where, f"{table}.uses"))
 

@@ -71,10 +71,18 @@ class Issuer:
         """Round after round, each at one of the schedule's buckets by number."""
         for round, number in enumerate(buckets):
             bucket = self.schedule.buckets[number]
-            name = self.schedule.name
-            yield Issue(self.profile.host.round, Doing("round", name, round, self.rank, number))
+            doing = Doing("round", self.schedule.name, round, self.rank, number)
+            yield Issue(self.profile.host.round, doing, self.beginning(bucket, doing))
             for step in self.schedule.program_of(bucket):
                 yield from self.step(step, round, number, bucket)
+
+    def beginning(self, bucket: Bucket, doing: Doing) -> tuple[Work, ...]:
+        """What serving does to the first stream that a round gives something to."""
+        time = self.profile.stream.round
+        streams = [one.on for one in self.schedule.program_of(bucket) if one.on != HOST]
+        if not time or not streams:
+            return ()
+        return (Work(self.lane(None, streams[0]), time, (), doing),)
 
     def step(self, one: Step, round: int, number: int, bucket: Bucket) -> Iterator[Instruction]:
         schedule, host, stream = self.schedule, self.profile.host, self.profile.stream
@@ -157,7 +165,8 @@ class Issuer:
         if collective is not None and self.ranks > 1:
             self.meetings[collective.group] += 1
             meeting = (collective.group, self.meetings[collective.group]), self.ranks
-        time = cost.law.time(rows) + self.profile.stream.gap
+        law = cost.law if cost.eager is None or doing.capture is not None else cost.eager
+        time = law.time(rows) + self.profile.stream.gap
         if cost.link is None:
             yield Work(lane, time, self.uses(cost.uses), doing, meeting)
         else:

@@ -56,12 +56,12 @@ def read_ascend_db(file: str, database: Database) -> Trace:
             continue
         type = str(texts.get(type, type if type is not None else ""))
         kind: Kind
-        if connection in marks and task not in names and type in ("", "N/A", "MSTX", "Mstx"):
+        if connection in marks and task not in names:
             name, kind = marks[connection], "range"
         else:
             name = names.get(task, type or "task")
             kind = kind_of(name, type)
-            if task in communications and kind == "compute":
+            if task in communications and kind in ("compute", "copy"):
                 kind = "communication"
             if kind == "compute" and type not in COMPUTE_TYPES:
                 rows.unknown[f"task type {type!r:.60}"] += 1

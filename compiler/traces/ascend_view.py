@@ -52,7 +52,7 @@ class _Reader:
         self.rows = Rows(file, "Ascend trace_view")
         self.processes, self.threads = _named(events)
         self.ends: list[tuple[Any, Any, bool]] = []
-        self.asked: dict[tuple[str, str], tuple[int, Any, Any]] = {}
+        self.asked: dict[tuple[str, str], tuple[Any, Any, int]] = {}
         """By category and number, where an arrow starts."""
         self.done: list[tuple[tuple[str, str], tuple[Any, Any, int]]] = []
         """Arrows' ends."""
@@ -91,11 +91,15 @@ class _Reader:
         self.ends.append((category, number, starts))
         if category not in (IN_PYTHON, IN_CANN, OF_MARKS):
             return
-        at, key = nanoseconds(event["ts"]), (category, str(number))
+        key = category, str(number)
+        place = event["pid"], event["tid"], nanoseconds(event["ts"])
+        hash(
+            place
+        )  # a process is a number or a text; a list raises here, where what is odd is counted
         if starts:
-            self.asked[key] = at, event["pid"], event["tid"]
+            self.asked[key] = place
         else:
-            self.done.append((key, (event["pid"], event["tid"], at)))
+            self.done.append((key, place))
 
     def _slice(self, event: Any) -> None:
         rows, unknown = self.rows, self.rows.unknown
@@ -173,8 +177,8 @@ class _Reader:
             number, asked = self.placed.get(place), self.asked.get(key)
             if number is None or asked is None:
                 continue
-            at, process, thread = asked
-            if (launch := self.placed.get((process, thread, at))) is not None:
+            process, thread, at = asked
+            if (launch := self.placed.get(asked)) is not None:
                 rows.launches[number] = launch
             if key[0] == IN_CANN:
                 row = rows.rows[number]

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from plait.compiler.traces.json_file import MOST_EVENTS
 from plait.compiler.traces.trace_error import TraceError
+from plait.dsl.render.printable import printable
 
 MOST_STEPS = 2_000_000_000
 """Instructions of SQLite's machine that one table may take."""
@@ -42,7 +43,7 @@ class Database:
                     "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 10000"
                 ).fetchall()
             }
-        except (sqlite3.Error, UnicodeEncodeError) as error:
+        except (sqlite3.Error, UnicodeError) as error:  # its message may be no text
             raise TraceError(self._broken(error)) from None
 
     def close(self) -> None:
@@ -71,11 +72,11 @@ class Database:
                 if count >= MOST_EVENTS:
                     raise TraceError(f"{self.file}: {table} has more than {MOST_EVENTS:,} rows")
                 yield row
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:
             raise TraceError(self._broken(error)) from None
 
     def _broken(self, error: Exception) -> str:
-        return f"{self.file}: its database does not read ({error}); export it again"
+        return f"{self.file}: its database does not read ({printable(str(error))}); export it again"
 
 
 def _quoted(name: str) -> str:

@@ -26,7 +26,7 @@ def sort_of_events(data: Any, events: list[Any]) -> Sort:
     """Of trace events. What is neither Plait's nor Ascend's is read as Kineto's."""
     if isinstance(data, dict) and "plait" in data:
         return Sort.OWN
-    names = {*LAYERS, *ONCE} - {"Python"}
+    names = sorted({*LAYERS, *ONCE} - {"Python"})
     for event in events:
         if not isinstance(event, dict):
             continue

@@ -69,6 +69,7 @@ def _slices(
     zero, slices, lanes = trace.zero, trace.slices, rows.lanes
     hosts = [lane.device == HOST for lane in lanes]
     graphs, phases, asked = rows.graphs, rows.phases, rows.issuers
+    shared = rows.launches_share
     first: dict[tuple[str, int], int] = {}
     new = tuple.__new__
     for place, (start, end, number, lane, name, kind, correlation, issued) in enumerate(rows.rows):
@@ -85,7 +86,8 @@ def _slices(
                 if kind in DEVICE_WORK and number not in asked:
                     issuers.append((issued, rows.rows[launch][3], place))
             if (
-                kind in DEVICE_WORK
+                shared
+                and kind in DEVICE_WORK
                 and number not in graphs
                 and (launch < 0 or "GraphLaunch" in rows.rows[launch][4])
             ):
@@ -140,14 +142,17 @@ def _joins(rows: Rows, trace: Trace) -> list[Join]:
     wanted = {lane for wait in rows.waits for lane in (wait.waiter, wait.source_lane)}
     by_lane: dict[int, list[int]] = {lane: [] for lane in wanted}
     for place, one in enumerate(trace.slices):
-        if one.lane in by_lane and one.kind in DEVICE_WORK:
+        if one.lane in by_lane and one.kind in DEVICE_WORK and not trace.is_around(place):
             by_lane[one.lane].append(place)
     slices = trace.slices
     by_order = {
         lane: sorted((slices[place].correlation, place) for place in of_lane)
         for lane, of_lane in by_lane.items()
     }
-    ends = {lane: [slices[place].end for place in of_lane] for lane, of_lane in by_lane.items()}
+    by_end = {
+        lane: sorted((slices[place].end, place) for place in of_lane)
+        for lane, of_lane in by_lane.items()
+    }
     starts = {lane: [slices[place].start for place in of_lane] for lane, of_lane in by_lane.items()}
 
     def source(wait: Wait) -> int:
@@ -158,8 +163,8 @@ def _joins(rows: Rows, trace: Trace) -> list[Join]:
         if wait.record >= 0:
             before = bisect_left(by_order[lane], (wait.record, -1))
             return by_order[lane][before - 1][1] if before else -1
-        before_it = bisect_right(ends[lane], wait.record_at - trace.zero)
-        return by_lane[lane][before_it - 1] if before_it else -1
+        before = bisect_right(by_end[lane], (wait.record_at - trace.zero, len(slices)))
+        return by_end[lane][before - 1][1] if before else -1
 
     def then(wait: Wait) -> int:
         lane = wait.waiter

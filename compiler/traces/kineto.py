@@ -41,7 +41,7 @@ UNTIED = "cudaStreamWaitEvent", "hipStreamWaitEvent"
 
 def read_kineto(file: str, events: list[Any]) -> Trace:
     """Raises TraceError."""
-    rows = Rows(file, "Kineto")
+    rows = Rows(file, "Kineto", launches_share=True)
     names = _names(events)
     unknown: Counter[str] = rows.unknown
     flows: list[tuple[Any, Any, bool]] = []
@@ -86,6 +86,7 @@ def read_kineto(file: str, events: list[Any]) -> Trace:
                 correlation = arguments.get("correlation", -1)
                 if correlation.__class__ is not int:
                     correlation = whole(correlation)
+                correlation = correlation or -1  # 0: of none
                 if on_device:
                     if kind == "compute":
                         kind = kind_of(name)

@@ -162,3 +162,8 @@ class Trace:
     @property
     def end(self) -> int:
         return max((one.end for one in self.slices), default=0)
+
+    def is_around(self, place: int) -> bool:
+        """Whether a slice shows a whole replay of which others show what it holds."""
+        number = self.slices[place].replay
+        return number >= 0 and self.replays[number].row == place != self.replays[number].slices[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Hashable
 from typing import Any
 
 from plait.compiler.traces.database import Database
@@ -52,12 +53,13 @@ DESCRIBING = "ENUM_", "TARGET_INFO_", "SCHED_", "OSRT_", "PROFILER_", "DIAGNOSTI
 
 def read_nsight(file: str, database: Database) -> Trace:
     """Raises TraceError."""
-    rows = Rows(file, "Nsight Systems")
+    rows = Rows(file, "Nsight Systems", launches_share=True)
     texts = {number: str(text) for number, text in database.rows("StringIds", ("id", "value"))}
     _kernels(rows, database, texts)
     _copies(rows, database)
     _whole_graphs(rows, database)
     _calls(rows, database, texts)
+    _launched(rows)
     _waits(rows, database)
     _ranges(rows, database, texts)
     for table in sorted(set(database.tables) - PASSED_OVER):
@@ -128,6 +130,37 @@ def _calls(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
             launches = any(word in said for word in ("Launch", "Memcpy", "Memset"))
             kind: Kind = "launch" if launches else "host"
             rows.add(start, end, rows.lane(HOST, str(thread)), said, kind, _id(correlation))
+
+
+def _launched(rows: Rows) -> None:
+    """Ties replays whose kernels do not say what launched them to launches, in order, if as many of either
+    are left."""
+    starts: dict[Hashable, int] = {}
+    for number, key in rows.graphs.items():
+        if rows.rows[number][6] < 0:
+            starts[key] = min(starts.get(key, LATEST), rows.rows[number][0])
+    tied = {row[6] for row in rows.rows if row[5] != "launch"}
+    launches = sorted(
+        row
+        for row in rows.rows
+        if row[5] == "launch" and "GraphLaunch" in row[4] and row[6] not in tied
+    )
+    if not starts:
+        return
+    if len(starts) != len(launches):
+        rows.notes.append(
+            f"of {len(starts):,} replays and {len(launches):,} launches of graphs the trace does not say "
+            "which is whose"
+        )
+        return
+    order = sorted(starts, key=lambda key: starts[key])
+    rows.graph_launches |= {key: row[2] for key, row in zip(order, launches, strict=True)}
+    for number, key in rows.graphs.items():
+        if key in rows.graph_launches:
+            launch = rows.rows[rows.graph_launches[key]]
+            rows.rows[number] = (*rows.rows[number][:7], launch[0])
+            rows.launches[number] = launch[2]
+            rows.issuers[number] = launch[0], launch[3]
 
 
 def _waits(rows: Rows, database: Database) -> None:

@@ -19,12 +19,8 @@ def overlaps(trace: Trace) -> list[tuple[int, int]]:
         lane = one.lane
         if one.kind not in DEVICE_WORK or not streams[lane]:
             continue
-        if (
-            one.kind == "replay"
-            and one.replay >= 0
-            and trace.replays[one.replay].slices != (place,)
-        ):
-            continue  # what it holds stands for it
+        if one.kind == "replay" and trace.is_around(place):
+            continue
         if one.start < ends[lane] - ROUNDING:
             found.append((latest[lane], place))
         if one.end > ends[lane]:

@@ -121,20 +121,19 @@ def _hold(rows: Rows, replays: dict[int, list[tuple[int, int, int]]], inside: li
 
 
 def _about(given: dict[str, Any]) -> dict[str, str]:
-    """Of what schedule the trace is, whether it is named there or stands there whole."""
-    whole_one = given.get("schedule")
-    found = whole_one if isinstance(whole_one, dict) else given
-    facts = {"schedule": found.get("name") if found is whole_one else whole_one}
-    for key in ("source", "target"):
-        fact = found.get(key)
-        if isinstance(fact, dict):
-            facts |= {"sha256": fact["sha256"]} if key == "source" and "sha256" in fact else {}
-            fact = fact.get("name")
-        facts[key] = fact
-    facts["variant"] = found.get("variant")
-    settings = found.get("settings")
-    if isinstance(settings, dict):
-        facts["settings"] = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    """What the schedule that stands there says of itself."""
+    schedule = given.get("schedule")
+    if not isinstance(schedule, dict):
+        return {}
+    facts: dict[str, Any] = {"schedule": schedule.get("name"), "variant": schedule.get("variant")}
+    for key, digest in (("source", "sha256"), ("target", "")):
+        fact = schedule.get(key)
+        if isinstance(fact, list) and len(fact) == 2:
+            facts |= {key: fact[0]} | ({digest: fact[1]} if digest else {})
+    settings = schedule.get("settings")
+    if isinstance(settings, list):
+        pairs = [one for one in settings if isinstance(one, list) and len(one) == 2]
+        facts["settings"] = ", ".join(f"{name} = {value}" for name, value in pairs)
     return {key: str(fact) for key, fact in facts.items() if fact not in (None, "")}
 
 

@@ -32,9 +32,11 @@ class Wait(NamedTuple):
 
 
 class Rows:
-    def __init__(self, file: str, format: str):
+    def __init__(self, file: str, format: str, *, launches_share: bool = False):
         self.file = file
         self.format = format
+        self.launches_share = launches_share
+        """Whether one correlation on a device is one launch, and so a replay if it has several rows."""
         self.lanes: list[Lane] = []
         self.rows: list[Row] = []
         self.graphs: dict[int, Hashable] = {}

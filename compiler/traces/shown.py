@@ -109,7 +109,8 @@ def _rounds(found: Summary) -> Iterator[str]:
 def _ranges(found: Summary) -> Iterator[str]:
     if not found.ranges:
         return
-    yield f"ranges {len(found.trace.windows):,} windows of {len(found.ranges):,} names"
+    windows = _count(len(found.trace.windows), "window")
+    yield f"ranges {windows} of {_count(len(found.ranges), 'name')}"
     for name, how, windows, slices, time in found.ranges[:MOST]:
         counted = f"{_count(windows, 'window')}, {_count(slices, 'slice')}, {how}"
         yield f"  {micros(time):>16}   {_short(name)} ({counted})"

@@ -68,16 +68,12 @@ def summary(trace: Trace) -> Summary:
         by_lane.setdefault(one.lane, []).append(one)
         if one.kind == "wait":
             continue
-        if (
-            one.kind == "replay"
-            and one.replay >= 0
-            and trace.replays[one.replay].slices != (place,)
-        ):
+        start, end = min(start, one.start), max(end, one.end)
+        if one.kind == "replay" and trace.is_around(place):
             continue  # what it holds is counted
         counted = kinds.setdefault(one.kind, [0, 0])
         counted[0] += 1
         counted[1] += one.end - one.start
-        start, end = min(start, one.start), max(end, one.end)
     span = max(end - start, 0)
     lanes = []
     for lane, slices in sorted(by_lane.items()):

@@ -13,7 +13,7 @@ from plait.compiler.traces.table import NOTHING, Table
 COLUMNS = {
     "kernel_name": ("kernel_name", "Kernel Name"),
     "kernel_type": ("kernel_type", "Kernel Type"),
-    "task_start(us)": ("task_start(us)", "task_start(ns)", "Task Start(us)"),
+    "task_start(us)": ("task_start(us)", "Task Start(us)"),
     "task_stop(us)": ("task_stop(us)", "Task Stop(us)"),
     "task_time(us)": ("task_time(us)", "Task Time(us)"),
     "stream_id": ("stream_id", "Stream ID"),

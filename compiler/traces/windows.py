@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
+from itertools import accumulate, takewhile
 
-from plait.compiler.traces.model import Round, Trace, Window
+from plait.compiler.traces.model import How, Round, Trace, Window
 from plait.compiler.traces.numbers import LATEST
 from plait.compiler.traces.rows import DEVICE_WORK, HOST
 
@@ -32,7 +33,7 @@ def marked(trace: Trace, issuers: list[tuple[int, int, int]], unknown: Counter[s
         unknown[f"ranges more than {DEEPEST} deep in others"] += len(ranges) - len(kept)
     on_host = [place for place in kept if trace.lanes[trace.slices[place].lane].device == HOST]
     on_device = [place for place in kept if trace.lanes[trace.slices[place].lane].device != HOST]
-    windows = _of_device(trace, on_device, depths)
+    windows = _of_device(trace, on_device, depths) + _of_graphs(trace, on_device, depths)
     if issuers:
         known = {trace.slices[place].name for place in on_device}
         asked = [place for place in on_host if trace.slices[place].name not in known]
@@ -80,8 +81,29 @@ def _of_device(trace: Trace, ranges: list[int], depths: dict[int, int]) -> list[
     return found
 
 
+def _of_graphs(trace: Trace, ranges: list[int], depths: dict[int, int]) -> list[Window]:
+    """What graphs that a stream launched in a range of its own ran on other streams."""
+    by_lane: dict[int, list[int]] = {}
+    for place in ranges:
+        by_lane.setdefault(trace.slices[place].lane, []).append(place)
+    launched: dict[int, list[tuple[int, int, int]]] = {}
+    for replay in trace.replays:
+        if replay.launch >= 0 and (lane := trace.slices[replay.launch].lane) in by_lane:
+            at = trace.slices[replay.launch].start
+            others = [place for place in replay.slices if trace.slices[place].lane != lane]
+            launched.setdefault(lane, []).extend((at, lane, place) for place in others)
+    found: list[Window] = []
+    for lane, issuers in sorted(launched.items()):
+        found += _projected(trace, by_lane[lane], depths, issuers, "device")
+    return found
+
+
 def _projected(
-    trace: Trace, ranges: list[int], depths: dict[int, int], issuers: list[tuple[int, int, int]]
+    trace: Trace,
+    ranges: list[int],
+    depths: dict[int, int],
+    issuers: list[tuple[int, int, int]],
+    how: How = "projected",
 ) -> list[Window]:
     """What was launched while a range of a host was open: by whatever thread, unless another has one open
     that is neither around nor within; then by its own, or it is nobody's."""
@@ -120,7 +142,7 @@ def _projected(
             min(slices[place].start for place in places),
             max(slices[place].end for place in places),
             tuple(sorted(places)),
-            "projected",
+            how,
             mark,
             depths[mark],
         )
@@ -129,14 +151,11 @@ def _projected(
 
 
 def _around_all(trace: Trace, open: list[int]) -> list[int]:
-    """Of open ranges by start those that end after all that began later."""
-    found: list[int] = []
-    latest = -1
-    for mark in reversed(open):
-        if trace.slices[mark].end >= latest:
-            found.append(mark)
-            latest = trace.slices[mark].end
-    return found
+    """Of open ranges by start those from the first on that end after all that began later."""
+    ends = [trace.slices[mark].end for mark in open]
+    latest = list(accumulate(reversed(ends), max))[::-1]
+    around = takewhile(lambda both: both[0] == both[1], zip(ends, latest, strict=True))
+    return open[: len(list(around))]
 
 
 def _alone(trace: Trace, place: int, depth: int) -> Window:

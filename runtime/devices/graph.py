@@ -39,8 +39,8 @@ class Watch(Protocol):
         """A function that launches what each call has in the graph, one after the other."""
         ...
 
-    def bodies(self, calls: list[Any]) -> None:
-        """Runs the calls beside the graph. What they write is put back afterwards."""
+    def beside(self, calls: list[Any], launches: list[Callable[[], object]]) -> None:
+        """Runs each call both ways. What they write is put back afterwards."""
         ...
 
 
@@ -105,16 +105,17 @@ def capture(
         with torch.inference_mode(False), torch.no_grad():
             recording = record(name, calls, written)
             kernels = compacted(recording.kernels, recording.intermediates, room)
+            parts: list[Callable[[], object]] = []
             if watch is None:
                 launch = replayer.function(kernels)
             else:
                 rest = iter(kernels)
-                parts = [list(islice(rest, count)) for count in recording.counts]
-                launch = watch.joined(name, calls, [replayer.function(part) for part in parts])
+                parts = [replayer.function(list(islice(rest, n))) for n in recording.counts]
+                launch = watch.joined(name, calls, parts)
             with _undone(written):
                 _try(name, place, launch)
                 if watch is not None:
-                    watch.bodies(calls)
+                    watch.beside(calls, parts)
     finally:
         if threads != 1:
             torch.set_num_threads(threads)

@@ -154,7 +154,7 @@ class Speculative:
                 continue
             self.accepted[len(tokens)] += 1
             count = request.take(tokens)
-            committed += count
+            committed += len(tokens)
             if logits is not None:
                 request.logits += list(logits[slot, :count])
             self._tell(request, count)

@@ -28,6 +28,7 @@ VERBS = {
     "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
     "simulate": "foretell how long rounds take, from costs",
+    "calibrate": "take costs from rounds that were measured",
     "trace": "read traces of profilers",
     "tune": "search for a better schedule of the same round",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",

@@ -23,6 +23,8 @@ from plait.runtime.schedule import HOST, Schedule
 
 MARKS = ("host", "stream", "none")
 DROPPED, INSERTED, RENAMED = 0.05, 0.05, 0.10
+NAMES = 997
+"""Of kernels that are of nobody."""
 MOST_KERNELS = 5
 ROUNDS = 8
 
@@ -207,17 +209,19 @@ def damaged(random: Random, made: Drawn) -> Drawn:
             one.lost = True
         elif chance < DROPPED + RENAMED:
             one.renamed = True
-            one.name = f"other_{random.randrange(10**6)}"
+            one.name = f"other_{random.randrange(NAMES)}"
     streams: dict[int, list[Kernel]] = {}
     for one in kernels:
         streams.setdefault(one.stream, []).append(one)
+    launched = {one.correlation: one.start for one in made.launches}
     for held in streams.values():
         for before, after in pairwise(held):
             room = after.start - before.end
             if room > 100 and random.random() < INSERTED:
                 start = before.end + room // 3
-                made.launches.append(Launch(len(made.launches) + 1, max(start - 5_000, 0), False))
-                name = f"stranger_{random.randrange(10**6)}"
+                at = launched[before.correlation]  # a stream does in order what it was launched
+                made.launches.append(Launch(len(made.launches) + 1, at, False))
+                name = f"stranger_{random.randrange(NAMES)}"
                 kernel = Kernel(
                     name, before.stream, start, start + room // 3, len(made.launches), None, -1
                 )

@@ -40,6 +40,29 @@ def replays(seed: str, programs: int) -> dict:
     return json.loads(ran.stdout)
 
 
+def traces(seed: str, count: int) -> dict:
+    """Damaged traces, in a process of their own."""
+    command = [sys.executable, "-m", "soak.traces", "--seed", seed, "--count", str(count)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def traces_table(found: dict) -> str:
+    return "\n".join(
+        [
+            "",
+            "Traces of every profiler with bytes or fields that are not theirs: each is read and shown, or",
+            "refused in one line.",
+            "",
+            "| traces | read | refused | slowest | failures |",
+            "|---|---|---|---|---|",
+            f"| {found['tried']:,} | {found['read']:,} | {found['refused']:,} | {found['slowest']:.3f} s | "
+            f"{len(found['failures'])} |",
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -131,6 +154,7 @@ def main() -> int:
     parser.add_argument("--checks", type=int, default=20_000, help="inputs that are checked whole")
     parser.add_argument("--rounds", type=int, default=50_000, help="rounds before other judges")
     parser.add_argument("--programs", type=int, default=10_000, help="programs that are replayed")
+    parser.add_argument("--traces", type=int, default=200_000, help="traces that are damaged")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--seed", default=commit())
@@ -149,6 +173,8 @@ def main() -> int:
     lots = interleavings(options.seeds)
     missed = lots[-1]["failures"]
     page += interleavings_table(lots, len(missed))
+    damaged = traces(options.seed, options.traces)
+    page += traces_table(damaged)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -159,6 +185,9 @@ def main() -> int:
     for one in judged:
         for text in one["disagreed"][:5]:
             print(f"{one['what']}: the judges do not agree:\n{text}\n", file=sys.stderr)
+    wrong |= bool(damaged["failures"])
+    for one in damaged["failures"][:5]:
+        print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

@@ -125,6 +125,8 @@ def run(options: argparse.Namespace) -> int:
     given = _prompts(options)
     if options.trace:
         _writable(options.trace)
+    elif options.trace_turns:
+        raise Refused("--trace-turns: say where the trace goes, with --trace FILE")
     show_log("run")
     schedule = compiled(options, options.spec)
     if options.bodies == "mixing":

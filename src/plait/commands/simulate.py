@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write it as a page to zoom into")
     parser.add_argument("--svg", metavar="FILE", help="write it as a drawing")
     parser.add_argument("--perfetto", metavar="FILE", help="write it for Perfetto")
+    parser.add_argument(
+        "--against",
+        metavar="TRACE",
+        help="print instead what is foretold of phases and rounds, against a trace of `plait run --trace`",
+    )
     parser.add_argument("--json", action="store_true", help="print every span as JSON")
     add_cost_arguments(parser)
     add_spec_arguments(parser)
@@ -61,6 +66,11 @@ def run(options: argparse.Namespace) -> int:
     schedule = compiled(options, options.spec)
     accepted = accepted_asked(options)
     profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)
+    if options.against:
+        from plait.commands.calibrate import run_against
+
+        run_against(options.against, schedule, profile, options.json)
+        return FINE
     skew = _skew(options.skew)
     skews = [rank * skew for rank in range(options.ranks)]
     try:

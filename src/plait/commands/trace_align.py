@@ -119,16 +119,18 @@ def _aligned(
     from plait.compiler.align.aligned import AlignError, align
     from plait.compiler.align.names import MapError
     from plait.compiler.align.report import report
+    from plait.compiler.traces.expanded import keeping_all
     from plait.compiler.traces.read import read_trace
     from plait.compiler.traces.trace_error import TraceError
 
     progress(f"reading {file}")
     try:
-        trace = read_trace(file)
-        bucket = _bucket(options, schedule, trace)
-        progress(f"aligning {file}")
-        made = align(schedule, bucket, trace, options.map, tolerance, options.device)
-        found = report(made, accepted_asked(options))
+        with keeping_all():
+            trace = read_trace(file)
+            bucket = _bucket(options, schedule, trace)
+            progress(f"aligning {file}")
+            made = align(schedule, bucket, trace, options.map, tolerance, options.device)
+            found = report(made, accepted_asked(options))
     except MapError as error:
         raise Refused(f"--map {error}") from None
     except (AlignError, TraceError) as error:

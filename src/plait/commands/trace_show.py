@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         from plait.compiler.traces.data import as_data
 
-        print(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        print(json.dumps(as_data(found), indent=2))
     else:
         from plait.compiler.traces.shown import text
 

@@ -1,0 +1,1 @@
+"""From measured rounds to a cost profile, and how well that foretells them."""

@@ -1,0 +1,128 @@
+"""`plait calibrate`: costs from measured rounds, as a profile, and how well it foretells them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plait.commands.asked import write_whole
+from plait.commands.progress import progress
+from plait.exit import FINE, Refused
+
+if TYPE_CHECKING:
+    from plait.compiler.calibrate.samples import Samples
+    from plait.compiler.timing.costs import Profile
+    from plait.runtime.schedule import Schedule
+
+DESCRIPTION = (
+    "Take the costs of a schedule's parts from traces of rounds that ran, and write them as a profile for "
+    "`--costs`. The traces are of `plait run --trace`; with `--trace-turns` they also tell what tracing "
+    "costs. Without -o the profile is printed; with it, how well it foretells what was measured."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "traces", metavar="TRACE", nargs="+", help="several of one target count together"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the profile, a .toml file")
+    parser.add_argument(
+        "--name", metavar="TEXT", help="what the profile calls itself; default `measured`"
+    )
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from plait.compiler.calibrate.fit import fitted
+    from plait.compiler.calibrate.samples import CalibrateError
+    from plait.compiler.timing.costs_written import written
+
+    if options.json and not options.output:
+        raise Refused("--json: say where the profile goes, with -o FILE")
+    try:
+        samples = samples_of(options.traces)
+        progress("fitting")
+        found = fitted(samples, options.name or "measured")
+    except CalibrateError as error:
+        raise Refused(str(error)) from None
+    finally:
+        progress("")
+    text = written(found.profile, found.comments)
+    if not options.output:
+        print(text, end="")
+        return FINE
+    write_whole(options.output, text)
+    if not options.json:
+        print(f"{options.output}: {'; '.join(found.comments[''])}\n")
+    show_against(samples, found.profile, options.json)
+    return FINE
+
+
+def samples_of(paths: list[str]) -> Samples:
+    """What the traces hold together. Raises CalibrateError, OSError."""
+    from plait.compiler.calibrate.own import own_samples
+    from plait.compiler.calibrate.samples import CalibrateError, Samples
+    from plait.runtime.schedule_check import ScheduleError
+    from plait.runtime.schedule_reader import from_json
+
+    found = []
+    for path in paths:
+        progress(f"reading {path}")
+        try:
+            found.append(own_samples(Path(path), from_json))
+        except ScheduleError as error:
+            raise CalibrateError(str(error)) from None
+    targets = sorted({one.target for one in found})
+    if len(targets) > 1:
+        raise CalibrateError(f"the traces are of {' and '.join(targets)}: give those of one target")
+    return Samples().add(found)
+
+
+def show_against(samples: Samples, profile: Profile, as_json: bool) -> None:
+    from plait.compiler.calibrate.against import against, as_data, drawn
+
+    found = against(samples, profile)
+    if as_json:
+        print(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+    else:
+        print(drawn(found), end="")
+
+
+def run_against(path: str, schedule: Schedule, profile: Profile, as_json: bool) -> None:
+    """What a profile foretells of a schedule, against a trace of it. Raises Refused, OSError."""
+    from plait.compiler.calibrate.samples import CalibrateError
+
+    try:
+        samples = samples_of([path])
+    except CalibrateError as error:
+        raise Refused(str(error)) from None
+    finally:
+        progress("")
+    ran = samples.schedules[0]
+    if _shape(ran) != _shape(schedule):
+        raise Refused(
+            f"--against {path}: is of other rounds than {schedule.name} as asked: {_differs(ran, schedule)}; "
+            "give the spec and the settings that ran"
+        )
+    show_against(samples, profile, as_json)
+
+
+def _shape(schedule: Schedule) -> tuple[object, ...]:
+    """What decides the times of a schedule's rounds."""
+    return (
+        schedule.name,
+        [phase.name for phase in schedule.phases],
+        [[one.name, one.work, one.rows] for one in schedule.buckets],
+        [[(i.op, i.of, i.on, i.rounds_back) for i in program] for program in schedule.programs],
+        [[(i.op, i.of, i.on) for i in capture.program] for capture in schedule.captures],
+    )
+
+
+def _differs(ran: Schedule, asked: Schedule) -> str:
+    if ran.name != asked.name:
+        return f"they are of {ran.name}"
+    now = dict(asked.settings)
+    apart = [f"{name} = {value}" for name, value in ran.settings if now.get(name) != value]
+    return f"they ran with {', '.join(apart)}" if apart else "the text of the spec is another"
