@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -35,9 +36,9 @@ from plait.runtime.trace import Trace
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "eagle.spec"
 SIZES = (1, 2, 4, 8)
-WINDOW = 24
+WINDOW = 32
 """Rounds of a setting in each turn."""
-STARTING = 4
+STARTING = 6
 """Of those, the first, which do not count."""
 TRACED = 12
 """Rounds that are traced, and then as many that are not."""
@@ -83,10 +84,13 @@ def run(turns: int = 24) -> Iterator[Pair]:
     others = settings()
     schedule, calibrated = _decoding(checkpoint, model, _asked(2), max(SIZES), trace)
     made = [_decoding(checkpoint, model, one.asked, one.bs) for one in others]
-    for _ in range(turns):
-        for bs in SIZES:
-            _rounds(calibrated, bs, 2 * TRACED + STARTING)
-        for one, (_, decoding) in zip(others, made, strict=True):
+    windows = [*SIZES, *zip(others, made, strict=True)]
+    for turn in range(turns):
+        for window in _rotated(windows, turn):
+            if isinstance(window, int):
+                _rounds(calibrated, window, 4 * TRACED + STARTING)
+                continue
+            one, (_, decoding) = window
             one.seen.append(statistics.median(_rounds(decoding, one.bs, WINDOW)[STARTING:]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
@@ -98,6 +102,12 @@ def run(turns: int = 24) -> Iterator[Pair]:
     yield _judged(others, [one for one, _ in made], found.profile, same, turns)
     for decoding in (calibrated, *(one for _, one in made)):
         decoding.close()
+
+
+def _rotated(windows: Sequence[Any], turn: int) -> list[Any]:
+    """Another order in each turn, so that none always follows the same one."""
+    turned = [*windows[turn % len(windows) :], *windows[: turn % len(windows)]]
+    return turned[::-1] if turn % 2 else turned
 
 
 def _decoding(

@@ -462,11 +462,10 @@ class _Route:
         regions: list[tuple[machine.Region, ...]] = [()] * len(tables.phases)
         for phase in round.phases:
             regions[self.phases[phase.number]] = tuple(a.region for a in phase.accesses)
-        captured = {capture.name: capture.rows for capture in round.captures}
         work: list[tuple[int, int | None]] = [(0, None)] * len(tables.phases)
         for phase in round.phases:
             cost = None if phase.cost is None else phase.cost.amount
-            work[self.phases[phase.number]] = (rows_of(round, phase, captured), cost)
+            work[self.phases[phase.number]] = (rows_of(round, phase), cost)
         rows = [0] * len(tables.captures)
         for number, capture in zip(self.captures, round.captures, strict=True):
             rows[number] = capture.rows

@@ -8,7 +8,7 @@ order of the text; stream 0 is the host. Every part keeps the span it came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -232,6 +232,8 @@ class Round:
     """Parts of a buffer that the author vouches never meet."""
     choices: tuple[Choice, ...] = ()
     """What this round settles, in the order of the text."""
+    widths: dict[str, int] = field(default_factory=dict)
+    """Rows of each capture by name, also of those that are no graph in this round."""
 
     @property
     def where(self) -> str:

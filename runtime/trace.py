@@ -65,7 +65,7 @@ class Beside(NamedTuple):
     held: int
 
 
-BESIDE = 5
+BESIDE = 9
 """How often each is measured."""
 
 

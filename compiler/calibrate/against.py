@@ -12,6 +12,7 @@ from plait.compiler.calibrate.samples import Samples
 from plait.compiler.calibrate.served import foretold, measured
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
+from plait.dsl.render.printable import printable
 
 
 class Compared(Record):
@@ -134,7 +135,7 @@ def drawn(found: Against) -> str:
 
 def _figures(one: Compared, note: str = "") -> str:
     return _line(
-        one.name + note,
+        printable(one.name) + note,
         str(one.rows) if one.rows else "",
         _us(one.measured),
         _us(one.spread),

@@ -8,7 +8,7 @@ from statistics import median_low
 
 from plait.compiler.calibrate.contention import alone, shares, slowed
 from plait.compiler.calibrate.laws import law_of
-from plait.compiler.calibrate.samples import CalibrateError, Ran, Samples
+from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Samples
 from plait.compiler.calibrate.served import served
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 
@@ -57,6 +57,7 @@ def fitted(samples: Samples, name: str) -> Fitted:
         f"measured: {len(samples.phases):,} phases of {len(samples.rounds):,} rounds",
         f"from {', '.join(samples.files)}",
         said,
+        *dict.fromkeys(samples.notes),
         *(
             f"{a} and {b}, at once, take {ratio / 1000:.2f} times as long as alone"
             for (a, b), ratio in sorted(pairs.items())
@@ -70,7 +71,7 @@ def _times(ran: Sequence[Ran], added: int) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for rows in sorted({one.rows for one in ran}):
         here = [one for one in ran if one.rows == rows]
-        found[rows] = [one.time + added for one in alone(here)]
+        found[rows] = [min(one.time + added, MOST) for one in alone(here)]
     return found
 
 
@@ -91,7 +92,7 @@ def _host(samples: Samples) -> HostCosts:
 
 
 def _median(times: Sequence[int]) -> int:
-    return max(median_low(times), 0) if times else 0
+    return min(max(median_low(times), 0), MOST) if times else 0
 
 
 def _rests_on(times: Mapping[int, Sequence[int]]) -> str:

@@ -28,7 +28,19 @@ def law_of(times: Mapping[int, Sequence[int]]) -> Law:
 
 
 def table_of(points: Points) -> Law:
-    return Law(points=tuple(points))
+    """Through all points, but that more rows never take less: those out of order share their mean."""
+    pools: list[tuple[int, list[int]]] = []
+    """The sum of times of each, and its rows."""
+    for rows, time in points:
+        pools.append((time, [rows]))
+        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+            (more, behind), (total, before) = pools.pop(), pools.pop()
+            pools.append((total + more, before + behind))
+    return Law(points=tuple((rows, int(_mean(pool))) for pool in pools for rows in pool[1]))
+
+
+def _mean(pool: tuple[int, list[int]]) -> Fraction:
+    return Fraction(pool[0], len(pool[1]))
 
 
 def line_of(points: Points) -> Law:

@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any, NamedTuple
 
-from plait.compiler.calibrate.samples import CalibrateError, Ran, Round, Samples
+from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Round, Samples
 from plait.runtime.schedule import HOST, Schedule
 
 LARGEST = 1 << 30
 """Bytes of a trace."""
 LONGEST = 1 << 62
-"""Nanoseconds."""
+"""Nanoseconds from the first moment of a trace."""
 IN_STEP = 10
 """Percent that rounds of the host may differ from those of the streams, to stand for them."""
 BEFORE = 2
@@ -74,7 +74,8 @@ def _read(path: Path, schedule_from: Callable[[str, str], Schedule]) -> _File:
     about = found.get("plait") if isinstance(found, dict) else None
     if not isinstance(about, dict) or not isinstance(found.get("traceEvents"), list):
         raise CalibrateError(
-            f"{path}: does not say of which schedule it is; take one that `plait run --trace` wrote"
+            f"{path}: does not say of which schedule it is: take one that `plait run --trace` wrote, or name "
+            "what ran with `plait calibrate --spec`"
         )
     schedule = schedule_from(json.dumps(about.get("schedule")), f"{path}: plait.schedule")
     try:
@@ -99,7 +100,7 @@ def _file(schedule: Schedule, about: dict[str, Any], events: list[Any]) -> _File
             args = event["args"]
             one = _Slice(
                 start,
-                start + _time(event["dur"]),
+                start + _length(event["dur"]),
                 str(event["cat"]),
                 str(event["name"]),
                 int(args["round"]),
@@ -118,7 +119,7 @@ def _file(schedule: Schedule, about: dict[str, Any], events: list[Any]) -> _File
             (int(one["number"]), buckets[one["bucket"]], at, issued, one["noted"] is True)
         )
     for one in about["beside"]:
-        took, held = _time(one["took"]), _time(one["held"])
+        took, held = _length(one["took"]), _length(one["held"])
         found.beside.append((buckets[one["bucket"]], str(one["phase"]), took, held))
     return found
 
@@ -127,6 +128,13 @@ def _time(microseconds: Any) -> int:
     found = round(float(microseconds) * 1000)
     if abs(found) > LONGEST:
         raise ValueError("a time is longer than any trace")
+    return found
+
+
+def _length(microseconds: Any) -> int:
+    found = _time(microseconds)
+    if not 0 <= found <= MOST:
+        raise ValueError("something takes less than nothing, or more than a quarter of an hour")
     return found
 
 
@@ -158,32 +166,45 @@ def _samples(file: _File, name: str) -> Samples:
             samples.phases.append(Ran(phase.body, rows, took, bool(one.capture), beside, host))
         if lane != "host":
             _between(samples, slices)
-    samples.phases += _by_themselves(file, samples.phases)
+    samples.phases += list(_at_capture(file, samples.phases))
     _syncs(samples, file)
     samples.issues += _issues(file)
     samples.rounds += _rounds(file)
     return samples
 
 
-def _by_themselves(file: _File, ran: Sequence[Ran]) -> list[Ran]:
-    """Of phases that graphs hold, what they would have taken without: by the ratio when they were captured.
+def _at_capture(file: _File, ran: Sequence[Ran]) -> Iterator[Ran]:
+    """What captures tell beyond rounds: a phase in a graph at rows that did not run, and by itself at any.
 
-    What else the machine did then may have been another thing than in the rounds.
+    What else the machine did then may have been another thing than in the rounds, so its times count as
+    they relate to others of then: to the same phase at rows that ran, and to its time in the graph.
     """
-    times: dict[tuple[str, int], list[int]] = {}
+    seen: dict[tuple[str, int], list[int]] = {}
     for one in ran:
         if one.held:
-            times.setdefault((one.phase, one.rows), []).append(one.time)
-    found = []
+            seen.setdefault((one.phase, one.rows), []).append(one.time)
+    then: dict[tuple[str, int], list[tuple[int, int]]] = {}
     phases = {phase.name: number for number, phase in enumerate(file.schedule.phases)}
     for bucket, name, took, held in file.beside:
-        if (number := phases.get(name)) is None:
-            continue
-        body = file.schedule.phases[number].body
-        rows, _ = file.schedule.buckets[bucket].work[number]
-        if (seen := times.get((body, rows))) and held > 0:
-            found.append(Ran(body, rows, median_low(seen) * took // held, False))
-    return found
+        if (number := phases.get(name)) is not None and held > 0:
+            rows, _ = file.schedule.buckets[bucket].work[number]
+            body = file.schedule.phases[number].body
+            then.setdefault((body, rows), []).append((took, held))
+    for (body, rows), pairs in then.items():
+        now = seen.get((body, rows))
+        if now is None:
+            both = [
+                (median_low(times), median_low([held for _, held in then[other]]))
+                for other, times in seen.items()
+                if other[0] == body and other in then
+            ]
+            if not both:
+                continue
+            rounds, captures = sum(one for one, _ in both), sum(one for _, one in both)
+            now = [held * rounds // captures for _, held in pairs]
+            yield from (Ran(body, rows, one, True) for one in now)
+        around = median_low(now)
+        yield from (Ran(body, rows, around * took // held, False) for took, held in pairs)
 
 
 def _over(lane: Sequence[_Slice], one: _Slice) -> Iterator[_Slice]:

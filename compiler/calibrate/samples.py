@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from plait.runtime.schedule import Schedule
 
+MOST = 3600 * 10**9 // 4
+"""Nanoseconds that anything may take: a profile holds up to four times as much."""
+
 
 class CalibrateError(Exception):
     """A trace that no costs can be taken from, and why."""
@@ -60,6 +63,8 @@ class Samples:
     """From a record until the next on a stream that waited for it begins."""
     issues: list[int] = field(default_factory=list)
     """Of the host, for an instruction."""
+    notes: list[str] = field(default_factory=list)
+    """What else there is to know of them."""
 
     def add(self, others: Iterable[Samples]) -> Samples:
         """Also what others hold."""
@@ -69,6 +74,7 @@ class Samples:
             for name in self.__dataclass_fields__:
                 if name != "rounds":
                     getattr(self, name).extend(getattr(one, name))
+        self.files = list(dict.fromkeys(self.files))
         return self
 
     @property

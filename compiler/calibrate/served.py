@@ -11,7 +11,7 @@ from fractions import Fraction
 from statistics import median_low
 
 from plait.compiler.calibrate.laws import line_of
-from plait.compiler.calibrate.samples import Samples
+from plait.compiler.calibrate.samples import MOST, Samples
 from plait.compiler.timing.costs import Law, Profile, StreamCosts
 from plait.compiler.timing.engine import Stuck
 from plait.compiler.timing.steady import steady
@@ -25,7 +25,7 @@ Way = Callable[[Profile, Sequence[tuple[int, int]]], Profile]
 FEWEST = 5
 """Rounds of a bucket that count."""
 WHOLE = 1000
-MOST = 2
+FURTHEST = 2
 """By how much rounds may differ from their parts in proportion, either way."""
 BETTER = Fraction(9, 10)
 """Of the error of a simpler way: from there on another is worth it."""
@@ -35,7 +35,11 @@ def measured(samples: Samples) -> dict[Place, int]:
     """Nanoseconds of a round by place: of those that were not traced, where there are enough."""
     found: dict[Place, int] = {}
     for place in sorted({(one.schedule, one.bucket) for one in samples.rounds}):
-        here = [one for one in samples.rounds if (one.schedule, one.bucket) == place]
+        here = [
+            one
+            for one in samples.rounds
+            if (one.schedule, one.bucket) == place and 0 < one.time <= MOST
+        ]
         quiet = [one.time for one in here if not one.noted]
         times = quiet if len(quiet) >= FEWEST else [one.time for one in here]
         if len(times) >= FEWEST:
@@ -54,7 +58,6 @@ def foretold(schedules: Sequence[Schedule], profile: Profile, place: Place) -> i
 def served(samples: Samples, profile: Profile) -> tuple[Profile, str]:
     """The profile put right by whole rounds, and what was done to it."""
     rounds = measured(samples)
-    rounds = {place: time for place, time in rounds.items() if time > 0}
     if not rounds:
         return profile, "no rounds followed each other, so none say what is left over"
     seen = {
@@ -102,15 +105,20 @@ def _once(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
 
 
 def _factor(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
-    return scaled(profile, median_low([time * WHOLE // max(found, 1) for found, time in seen]))
+    by = median_low([time * WHOLE // max(found, 1) for found, time in seen])
+    return scaled(profile, by) if _near(by) else _once(profile, seen)
 
 
 def _both(profile: Profile, seen: Sequence[tuple[int, int]]) -> Profile:
     line = line_of(sorted(seen))
-    if not WHOLE // MOST <= line.row <= WHOLE * MOST:  # the buckets are too much alike to tell
+    if not _near(line.row):  # the buckets are too much alike to tell
         return _once(profile, seen)
     made = scaled(profile, line.row)
     return made.replace(stream=made.stream.replace(round=line.fixed))
+
+
+def _near(by: int) -> bool:
+    return WHOLE // FURTHEST <= by <= WHOLE * FURTHEST
 
 
 WAYS: list[tuple[str, Way, int]] = [

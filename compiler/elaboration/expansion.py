@@ -105,6 +105,8 @@ class Expansion:
         """The statement of the capture that is being expanded."""
         self.within = ""
         """Its name."""
+        self.widths: dict[str, int] = {}
+        """Rows of captures by name, graphs or not."""
         self.around_stages: int | None = None
         """The capture that its interleave stands in."""
         settled = {**route.sizes, **route.params}
@@ -130,6 +132,7 @@ class Expansion:
             tuple(self.tables.pools),
             tuple(self.disjoint),
             tuple(self.choices),
+            self.widths,
         )
 
     @contextmanager
@@ -401,6 +404,7 @@ class Expansion:
             fail("PL505", message, node.label.span, "close the first one before it", outer)
         wanted = node.condition is None or truth(node.condition, scope.values)
         self.braces, self.within = node.span, scope.prefix + name
+        self.widths[self.within] = rows
         if self.capturing and wanted:
             self.graph(node, name, stream, rows, pool, extent)
         else:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from plait.compiler.round import Phase, Round
 
 
-def rows_of(round: Round, phase: Phase, captured: Mapping[str, int]) -> int:
-    """Its own, its capture's, or the first axis of what it writes, else of what it reads.
-
-    `captured` are the rows of captures by name.
-    """
+def rows_of(round: Round, phase: Phase) -> int:
+    """Its own, its capture's (a graph or not), or the first axis of what it writes, else of what it reads."""
     if phase.rows is not None:
         return phase.rows
-    if phase.within in captured:
-        return captured[phase.within]
+    if phase.within in round.widths:
+        return round.widths[phase.within]
     for access in sorted(phase.accesses, key=lambda one: not one.writes):
         shape = round.buffers[access.buffer].shape
         if shape:

@@ -138,3 +138,15 @@ def test_digests_tell_what_changed(eagle, compiled) -> None:
     third = digests(environment={"SGLANG_ENABLE_OVERLAP_PLAN_STREAM": "1"})
     assert {key for key in base if base[key] != other[key]} == {"settings"}
     assert {key for key in base if base[key] != third[key]} == {"environment"}
+
+
+def test_phases_of_a_capture_that_is_no_graph_have_its_rows(compiled) -> None:
+    """What a phase works on does not change with how it is launched."""
+    text = (
+        "pipeline p {\n dim bs in [2]\n stream main\n buffer x : i64[bs] carried\n"
+        " buffer y : i64[bs * 3] carried\n"
+        " capture g on main rows bs * 3 { phase a on main { updates x, y } }\n"
+        " phase b on main { updates x }\n}"
+    )
+    found = [compiled(text, capture=capture).buckets[0].work for capture in (True, False)]
+    assert found[0] == found[1] == ((6, None), (2, None))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from drawing.traces import drawn
 from plait.cli import main
 from plait.compiler.timing.costs_file import load_profile
+from plait.runtime.schedule import HOST
+from plait.runtime.schedule_json import to_json
 
 SHORT = ("--mode", "f32", "--no-plain", "--json", "--max-new-tokens", "60")
 PROMPTS = ("--prompt", "def f(", "--prompt", "import os")
@@ -53,6 +57,21 @@ def test_what_is_foretold_is_shown_against_what_ran(run: Path, root: Path, capsy
     assert {one["what"] for one in found["phases"]} == {"phase", "graph"}
     for one in (*found["phases"], *found["rounds"]):
         assert one["measured"] > 0 and one["foretold"] > 0 and one["count"] > 0
+
+
+def test_traces_of_other_profilers_are_aligned_with_the_spec(tmp_path: Path, capsys) -> None:
+    """Every phase that the trace shows has a cost, and the rounds are held against it."""
+    made = drawn(Random(4))
+    trace, spec = made.write(tmp_path / "trace.json"), tmp_path / "spec.json"
+    spec.write_text(to_json(made.schedule))
+    maps = [word for one in made.maps for word in ("--map", one)]
+    arguments = ("calibrate", str(trace), "--spec", str(spec), *maps)
+    assert main((*arguments, "-o", str(tmp_path / "costs.toml"))) == 0
+    out = capsys.readouterr().out
+    assert "median error of a round" in out
+    costs = dict(load_profile(tmp_path / "costs.toml").phases)
+    device = {phase.body for phase in made.schedule.phases if phase.stream != HOST}
+    assert device & set(costs) and set(costs) <= {phase.body for phase in made.schedule.phases}
 
 
 def test_a_trace_of_other_settings_is_refused(run: Path, root: Path, capsys) -> None:

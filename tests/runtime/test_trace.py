@@ -6,9 +6,11 @@ import json
 import time
 from itertools import pairwise
 
+import pytest
 import torch
 
 from plait.runtime.bind import bind
+from plait.runtime.devices.replayers import KINDS, VARIABLE
 from plait.runtime.schedule_json import to_json
 from plait.runtime.schedule_reader import from_json
 from plait.runtime.trace import Trace
@@ -131,8 +133,12 @@ def test_long_phases_of_two_streams_overlap_round_after_round(compiled) -> None:
     assert beside >= 20
 
 
-def test_what_a_graph_holds_has_slices_within_its_own(compiled) -> None:
-    """Each replay has the phases of its capture in it, one after the other, under their own lines."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_graph_holds_has_slices_within_its_own(
+    compiled, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is replayed, its phases lie in it, one after the other, under their own lines."""
+    monkeypatch.setenv(VARIABLE, kind)
     trace = run(compiled)
     replays = [s for s in trace.lanes["main"] if s.kind == "capture"]
     inside = [s for s in trace.lanes["main"] if s.capture]

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import write_whole
+from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.costs import bucket_asked
 from plait.commands.progress import progress
 from plait.exit import FINE, Refused
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Take the costs of a schedule's parts from traces of rounds that ran, and write them as a profile for "
-    "`--costs`. The traces are of `plait run --trace`; with `--trace-turns` they also tell what tracing "
-    "costs. Without -o the profile is printed; with it, how well it foretells what was measured."
+    "`--costs`. Traces of `plait run --trace` say themselves what they are of, and with `--trace-turns` "
+    "also what tracing costs; those of other profilers are aligned with the spec that --spec names. Without "
+    "-o the profile is printed; with it, how well it foretells what was measured."
 )
 
 
@@ -32,17 +34,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", metavar="TEXT", help="what the profile calls itself; default `measured`"
     )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    parser.add_argument(
+        "--spec", metavar="SPEC", help="what ran, for traces that do not say: as for `trace align`"
+    )
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="REGEX=PHASE",
+        help="names of those traces that are of a phase or capture; may be given several times",
+    )
+    parser.add_argument(
+        "--live",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="which bucket ran, where a trace does not say",
+    )
+    parser.add_argument("--bs", metavar="N", help="short for --live bs=N")
+    add_spec_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from plait.compiler.calibrate.fit import fitted
     from plait.compiler.calibrate.samples import CalibrateError
     from plait.compiler.timing.costs_written import written
+    from plait.dsl.render.printable import printable
 
     if options.json and not options.output:
         raise Refused("--json: say where the profile goes, with -o FILE")
     try:
-        samples = samples_of(options.traces)
+        samples = samples_of(options.traces) if options.spec is None else _aligned(options)
         progress("fitting")
         found = fitted(samples, options.name or "measured")
     except CalibrateError as error:
@@ -55,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         return FINE
     write_whole(options.output, text)
     if not options.json:
-        print(f"{options.output}: {'; '.join(found.comments[''])}\n")
+        print(printable(f"{options.output}: {'; '.join(found.comments[''])}") + "\n")
     show_against(samples, found.profile, options.json)
     return FINE
 
@@ -77,6 +99,33 @@ def samples_of(paths: list[str]) -> Samples:
     targets = sorted({one.target for one in found})
     if len(targets) > 1:
         raise CalibrateError(f"the traces are of {' and '.join(targets)}: give those of one target")
+    return Samples().add(found)
+
+
+def _aligned(options: argparse.Namespace) -> Samples:
+    """What traces of other profilers hold. Raises Refused, CalibrateError, OSError."""
+    from plait.compiler.align.aligned import AlignError, align
+    from plait.compiler.align.names import MapError
+    from plait.compiler.calibrate.aligned import aligned_samples
+    from plait.compiler.calibrate.samples import Samples
+    from plait.compiler.traces.read import read_trace
+    from plait.compiler.traces.trace_error import TraceError
+
+    schedule = compiled(options, options.spec)
+    found = []
+    for path in options.traces:
+        progress(f"reading {path}")
+        try:
+            trace = read_trace(path)
+            named = {one.bucket for one in trace.rounds}
+            buckets = [one for one in schedule.buckets if one.name in named]
+            for bucket in buckets or [schedule.buckets[bucket_asked(options, schedule)]]:
+                progress(f"aligning {path} at {bucket.name}")
+                found.append(aligned_samples(align(schedule, bucket, trace, options.map)))
+        except MapError as error:
+            raise Refused(f"--map {error}") from None
+        except (AlignError, TraceError) as error:
+            raise Refused(str(error)) from None
     return Samples().add(found)
 
 

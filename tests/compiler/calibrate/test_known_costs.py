@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from plait.compiler.calibrate.against import against
 from plait.compiler.calibrate.fit import fitted
 from plait.compiler.calibrate.own import own_samples
 from plait.compiler.calibrate.samples import CalibrateError
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
+from plait.compiler.timing.costs_file import load_profile
+from plait.compiler.timing.costs_written import written
 from plait.compiler.timing.simulate import simulate
 from plait.compiler.timing.steady import steady
 from plait.runtime.schedule import HOST, Schedule
@@ -176,6 +181,19 @@ def test_rounds_of_other_settings_are_foretold(trace: Path, compiled) -> None:
         assert abs(got - expected) <= expected // 100
 
 
+def test_rows_that_only_captures_met_are_known(compiled, tmp_path: Path) -> None:
+    """By what the phase took there when it was captured, next to what it took where it ran."""
+    path = written_as_run(compiled(SPEC), [3] * 14, tmp_path / "run.json")
+    data = json.loads(path.read_text())
+    data["plait"]["beside"].append({"bucket": "bs = 1", "phase": "take[1]", "took": 30, "held": 10})
+    path.write_text(json.dumps(data))
+    found = dict(fitted(own_samples(path, from_json), "found").profile.phases)["take"]
+    at_eight = dict(TRUTH.phases)["take"].law.time(8)
+    assert (found.law.time(8), found.law.time(1)) == (at_eight, at_eight // 3)
+    assert found.eager is not None
+    assert (found.eager.time(8), found.eager.time(1)) == (at_eight * 2, at_eight)
+
+
 def test_rounds_that_were_only_timed_are_taken_before_others(compiled, tmp_path: Path) -> None:
     """They say what a round takes when nothing is traced, and no phase of them is in the file."""
     buckets = [0] * 24 + [3] * 24
@@ -191,7 +209,7 @@ def test_rounds_that_were_only_timed_are_taken_before_others(compiled, tmp_path:
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", "does not say of which schedule it is; take one that `plait run --trace` wrote"),
+        ("[]", "does not say of which schedule it is: take one that `plait run --trace` wrote"),
         ('{"traceEvents": [], "plait": {}}', "plait.schedule"),
         ("[" * 100_000, "is not JSON"),
     ],
@@ -205,6 +223,43 @@ def test_what_is_no_such_trace_is_refused(tmp_path: Path, text: str, said: str) 
     assert str(caught.value).startswith(str(path)) and said in str(caught.value)
 
 
+def _places(value: object, path: tuple = ()) -> Iterator[tuple]:
+    """Of a JSON value every place below it."""
+    items = enumerate(value) if isinstance(value, list) else ()
+    for key, item in value.items() if isinstance(value, dict) else items:
+        yield (*path, key)
+        yield from _places(item, (*path, key))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_whatever_stands_in_a_trace_gives_costs_or_one_clear_error(
+    trace: Path, tmp_path_factory, data
+) -> None:
+    """Any value in any place: what is not refused is a profile that reads back equal."""
+    text = json.loads(trace.read_text())
+    *path, last = data.draw(st.sampled_from(list(_places(text))))
+    place = text
+    for key in path:
+        place = place[key]
+    place[last] = data.draw(values)
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "run.json").write_text(json.dumps(text))
+    try:
+        found = fitted(own_samples(folder / "run.json", from_json), "found")
+    except (CalibrateError, ScheduleError):
+        return
+    (folder / "found.toml").write_text(written(found.profile, found.comments))
+    assert load_profile(folder / "found.toml") == found.profile
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -215,6 +270,8 @@ def test_what_is_no_such_trace_is_refused(tmp_path: Path, text: str, said: str) 
         lambda data: data["plait"]["rounds"][0].update(at=1e300),
         lambda data: data["plait"]["rounds"][0].update(at="NaN"),
         lambda data: data["plait"].update(beside=7),
+        lambda data: data["plait"]["beside"][0].update(held=-1),
+        lambda data: data["traceEvents"][-1].update(dur=4e12),
     ],
 )
 def test_a_trace_with_something_else_in_it_is_refused(trace: Path, tmp_path: Path, change) -> None:

@@ -34,6 +34,13 @@ def test_a_step_is_a_table() -> None:
     assert law_of(steps) == Law(points=tuple((rows, seen[0]) for rows, seen in steps.items()))
 
 
+def test_more_rows_never_take_less() -> None:
+    """Times that fall are taken to be one, so that what lies behind the last does not fall on."""
+    table = law_of({1: [100], 2: [100], 4: [500], 8: [900], 16: [880]})
+    assert table.points == ((1, 100), (2, 100), (4, 500), (8, 890), (16, 890))
+    assert table.time(64) == 890
+
+
 def test_an_outlier_is_not_heard() -> None:
     """Of many times the median counts, and of many points the line that most are near."""
     assert law_of({1: [10, 11, 900], 2: [20, 21, 20]}).time(1) == 11
