@@ -71,66 +71,42 @@ def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
     return Shown(data, write)
 
 
-def _of_time(
-    data: Callable[..., Any],
-    text: Callable[..., str],
-    source: Source,
-    asked: Asked,
-    options: Namespace,
-) -> Shown:
-    from plait.commands.timed import timed
-
-    one = timed(source, asked, options)
-    account = one.certain()
-    return Shown(data(account, one), lambda file: file.write(folded(text(account, one))))
+def _page(data: Any, text: Callable[[], str]) -> Shown:
+    return Shown(data, lambda file: file.write(folded(text())))
 
 
 def _times(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.commands.timed import timed
     from plait.compiler.views.times import times_data, times_text
 
-    return _of_time(
-        lambda account, one: times_data(account, one.accepted),
-        lambda account, one: times_text(account, one.accepted),
-        source,
-        asked,
-        options,
-    )
+    one = timed(source, asked, options)
+    account, accepted = one.certain(), one.accepted
+    return _page(times_data(account, accepted), lambda: times_text(account, accepted))
 
 
 def _path(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.commands.timed import timed
     from plait.compiler.views.path import path_data, path_text
 
-    return _of_time(
-        lambda account, _: path_data(account),
-        lambda account, _: path_text(account),
-        source,
-        asked,
-        options,
-    )
+    account = timed(source, asked, options).certain()
+    return _page(path_data(account), lambda: path_text(account))
 
 
 def _comm(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.commands.timed import timed
     from plait.compiler.views.comm import comm_data, comm_text
 
-    return _of_time(
-        lambda account, _: comm_data(account),
-        lambda account, _: comm_text(account),
-        source,
-        asked,
-        options,
-    )
+    account = timed(source, asked, options).certain()
+    return _page(comm_data(account), lambda: comm_text(account))
 
 
 def _balance(source: Source, asked: Asked, options: Namespace) -> Shown:
+    from plait.commands.timed import timed
     from plait.compiler.views.balance import balance_data, balance_text
 
-    return _of_time(
-        lambda account, one: balance_data(account, one.balances, one.live),
-        lambda account, one: balance_text(account, one.balances, one.live),
-        source,
-        asked,
-        options,
-    )
+    one = timed(source, asked, options)
+    account, made, live = one.certain(), one.balances, one.live
+    return _page(balance_data(account, made, live), lambda: balance_text(account, made, live))
 
 
 def _sync(source: Source, asked: Asked, options: Namespace) -> Shown:
