@@ -216,14 +216,14 @@ def _rounds(slices: list[Slice], zero: int) -> list[dict[str, Any]]:
 
 
 def _arrow(record: Record, wait: Slice, threads: dict[str, int], zero: int) -> list[dict[str, Any]]:
-    """From the record to the end of the wait for it."""
+    """From the record to the end of the wait for it. Of an id that is no number, Perfetto draws none."""
     ends = ((record.stream, record.at, "s"), (wait.stream, wait.end, "f"))
     return [
         {
             "name": record.name,
             "cat": "sync",
             "ph": phase,
-            "id": f"{record.number}.{wait.stream}",
+            "id": record.number * (len(threads) + 1) + threads[wait.stream],
             "pid": 1,
             "tid": threads[stream],
             "ts": (at - zero) / 1000,

@@ -105,9 +105,9 @@ class _Block:
         """Counts what differs in front of one phase, and keeps as much of it as may be listed."""
         differ = gains = losses = 0
         for one, other in zip(before, after, strict=True):
-            # What is over so many rounds later stays so: the first difference says which way it went.
-            gains |= other & ~one & ~differ
-            losses |= one & ~other & ~differ
+            # Sets only grow from one number of rounds to the next, so that no pair is both.
+            gains |= other & ~one
+            losses |= one & ~other
             differ |= one ^ other
         self.gained += gains.bit_count()
         self.lost += losses.bit_count()

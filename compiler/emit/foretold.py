@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from plait.compiler.emit.picture import Arrow, Bar, Group, Lane, Picture, Round, Table
 from plait.compiler.timing import timeline
 from plait.compiler.timing.dependencies import dependencies, slacks
-from plait.compiler.timing.drawn import shown
+from plait.compiler.timing.drawn import called, shown
 from plait.compiler.timing.issue import Doing
 from plait.compiler.timing.simulate import Simulation
 from plait.runtime.schedule import Schedule
@@ -35,7 +36,7 @@ def _notes(found: Simulation) -> Iterator[str]:
 
 def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
     """By which programs know a schedule again: what it is called, and all that decided it."""
-    settings = ", ".join(f"{name} = {value}" for name, value in schedule.settings)
+    settings = ", ".join(f"{name} = {json.dumps(value)}" for name, value in schedule.settings)
     return (
         ("schedule", schedule.name),
         ("variant", schedule.variant or ""),
@@ -73,14 +74,15 @@ def group(found: Simulation, name: str) -> Group:
 
 
 def decisive_table(found: Simulation) -> Table:
-    """What is on the critical path, the longest first; its rows add up to the time of all rounds."""
+    """What is on the critical path of the last round, the longest first; its rows add up to that round."""
+    path = timeline.last_round(found)
+    whole = sum(one.end - one.start for one in path)
     rows = (
-        (shown(time), f"{100 * time / max(found.end, 1):.1f} %", kind, name)
-        for kind, name, time in timeline.decisive(found, found.path())
+        (shown(time), f"{100 * time / whole:.1f} %", kind, name)
+        for kind, name, time in timeline.decisive(found, path)
     )
-    return Table(
-        f"What decides it, of {shown(found.end)}", ("time", "share", "", "name"), tuple(rows)
-    )
+    title = f"What decides {called(found)}, of {shown(whole)}"
+    return Table(title, ("time", "share", "", "name"), tuple(rows))
 
 
 def _rounds(found: Simulation) -> Iterator[Round]:
@@ -105,7 +107,7 @@ def _bar(found: Simulation, bar: timeline.Bar, slack: int) -> Bar:
     facts: list[tuple[str, str | int]] = [("round", doing.round), ("bucket", bucket.name)]
     if span.stream < 0:
         kind = "host"
-        facts.append(("issues", doing.kind))
+        facts.append(("does", doing.kind))
     elif kind in ("phase", "link"):
         facts.append(("rows", bucket.work[doing.number][0]))
         if kind == "phase" and schedule.phases[doing.number].collective is not None:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
-
-from plait.compiler.timing.path import Segment, clipped
+from plait.compiler.timing.path import Segment
 from plait.compiler.timing.simulate import Simulation
 from plait.compiler.timing.ticks import UNITS, ticks
-from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes
+from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes, last_round
 from plait.dsl.render.printable import printable
 
 COLUMNS = 100
@@ -28,9 +26,8 @@ MOST_ROWS = 12
 
 def drawn(found: Simulation, columns: int = COLUMNS) -> str:
     """Of several rounds the last, which the first ones no longer have a part in."""
-    ends = found.ends()
-    start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
-    path = clipped(found.path(), start, found.end)
+    path = last_round(found)
+    start = path[0].start if path else 0
     parts = [*_head(found), "", *_axis(found, start, columns), "", *_path(found, path)]
     return "\n".join(parts) + "\n"
 
@@ -46,6 +43,8 @@ def _head(found: Simulation) -> Iterator[str]:
 
 
 def _axis(found: Simulation, start: int, columns: int) -> Iterator[str]:
+    from rich.cells import cell_len, set_cell_size
+
     made = lanes(found)
     names = [_cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
     margin = max(map(cell_len, names), default=0)
@@ -84,6 +83,8 @@ def _row(lane: Lane, start: int, length: int, width: int) -> str:
 
 def _named(name: str, fill: str, room: int) -> list[str]:
     """Cells of a span; that behind a wide character is empty."""
+    from rich.cells import cell_len
+
     cells = [fill] * room
     if room > 2:
         cells[0] = "["
@@ -97,6 +98,8 @@ def _named(name: str, fill: str, room: int) -> list[str]:
 
 def _cut(text: str, columns: int, least: int = 2) -> str:
     """As much of a text as has room, but nothing where less than so many columns have."""
+    from rich.cells import cell_len, set_cell_size
+
     text = printable(text)
     if cell_len(text) <= columns:
         return text
@@ -106,13 +109,17 @@ def _cut(text: str, columns: int, least: int = 2) -> str:
 def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
     rows = list(decisive(found, path))
     whole = max(sum(time for _, _, time in rows), 1)
-    last = f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
-    yield f"what decides {last}, of {shown(whole)}:"
+    yield f"what decides {called(found)}, of {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
         yield f"  {shown(time):>10} {_share(time, whole)}  {kind} {printable(name)}".rstrip()
     if len(rows) > MOST_ROWS:
         rest = sum(time for _, _, time in rows[MOST_ROWS:])
         yield f"  {shown(rest):>10} {_share(rest, whole)}  {len(rows) - MOST_ROWS} more"
+
+
+def called(found: Simulation) -> str:
+    """What the last round is called."""
+    return f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
 
 
 def _share(time: int, whole: int) -> str:

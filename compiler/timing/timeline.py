@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from plait.compiler.timing.issue import Doing
-from plait.compiler.timing.path import Segment
+from plait.compiler.timing.path import Segment, clipped
 from plait.compiler.timing.simulate import Simulation
 from plait.dsl.record import Record
 from plait.runtime.schedule import HOST
@@ -101,6 +101,13 @@ def _where(found: Simulation, kind: str, number: int) -> str:
     if kind in ("load", "replay"):
         return schedule.place_of(schedule.captures[number].place)
     return ""
+
+
+def last_round(found: Simulation) -> list[Segment]:
+    """Of the critical path, from the end of the last round but one to the end of all."""
+    ends = found.ends()
+    start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
+    return clipped(found.path(), start, found.end)
 
 
 def decisive(found: Simulation, path: Sequence[Segment]) -> Iterator[tuple[str, str, int]]:

@@ -42,6 +42,7 @@ def test_swapping_the_sides_mirrors_every_row(first: str, second: str) -> None:
     assert (there.orders.gained, there.orders.lost) == (back.orders.lost, back.orders.gained)
     if there.orders.gained + there.orders.lost <= MOST_LISTED:
         assert {mirrored(pair) for pair in there.orders.pairs} == set(back.orders.pairs)
+        assert sum(pair.gained for pair in there.orders.pairs) == there.orders.gained
 
 
 @settings(max_examples=40)

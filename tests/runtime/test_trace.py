@@ -59,7 +59,7 @@ def test_the_text_is_of_the_trace_event_form(compiled) -> None:
     lanes = {e["tid"]: e["args"]["name"] for e in data["traceEvents"] if e["name"] == "thread_name"}
     assert sorted(lanes.values()) == ["host", "main", "side"]
     open_rounds: dict[int, int] = {}
-    arrows: dict[str, list[str]] = {}
+    arrows: dict[int, list[str]] = {}
     for event in data["traceEvents"]:
         assert isinstance(event["name"], str) and event["ph"] in "MXbesf" and event["pid"] == 1
         if event["ph"] == "X":
@@ -68,6 +68,7 @@ def test_the_text_is_of_the_trace_event_form(compiled) -> None:
         elif event["ph"] in "be":
             open_rounds[event["id"]] = open_rounds.get(event["id"], 0) + (event["ph"] == "b")
         elif event["ph"] in "sf":
+            assert isinstance(event["id"], int)  # Perfetto draws no arrow of another
             arrows.setdefault(event["id"], []).append(event["ph"])
     assert open_rounds == dict.fromkeys(range(5), 1)
     assert arrows and all(sorted(points) == ["f", "s"] for points in arrows.values())

@@ -106,6 +106,32 @@ def test_names_that_changed_are_only_names(against) -> None:
     ]
 
 
+def test_of_two_that_are_alike_neither_is_called_otherwise(compiled) -> None:
+    """Where one of them is gone and the other renamed, nobody can tell which."""
+    two = "buffer u : i64[4] carried buffer v : i64[4] carried phase p on a { updates u, v } }"
+    one = "buffer z : i64[4] carried phase p on a { updates z } }"
+    found = plait.diff(*(compiled(f"pipeline p {{ stream a {text}") for text in (two, one)))
+    buffers = [(row.was, row.now) for row in found.rows if row.kind == "buffer"]
+    assert buffers == [("u", ""), ("v", ""), ("", "z")]
+
+
+def test_orders_on_the_side_streams_of_a_graph(compiled) -> None:
+    """They begin with it, and it ends with them; so what follows it comes after all that they hold."""
+    text = (
+        "pipeline p { stream a stream b buffer x : i64[4] carried buffer y : i64[4] carried"
+        " capture g on a rows 4 { phase u on a { updates x } %s } phase z on a { reads x, y } }"
+    )
+    one = compiled(text % "phase v on a { updates y }")
+    other = compiled(text % "fork b from a phase v on b { updates y } join b into a")
+    assert not plait.diff(one, other).orders.lost
+    early = compiled(
+        text.replace("{ phase u on a { updates x } %s }", "{ fork b from a %s join b into a }")
+        % "phase u on a { updates x } phase v on b { updates y }"
+    )
+    (pair,) = plait.diff(other, early).orders.pairs
+    assert (pair.first, pair.second, pair.before, pair.after) == (("u", "u"), ("v", "v"), 0, 1)
+
+
 def test_two_buckets_for_one(against) -> None:
     """What only depends on a bucket that is new is not said again."""
     found = against(("[1, 4]", "[1, 2, 4]"))

@@ -134,6 +134,15 @@ def test_perfetto_gets_names_as_names(evil: str) -> None:
     assert whole["plait"]["schedule"] == printable(evil)
 
 
+def test_a_picture_without_lanes_is_its_tables() -> None:
+    """No script stands where there is nothing to draw."""
+    bare = picture("name", "plain").replace(groups=())
+    assert set(Read(page(bare)).tags).isdisjoint(("script", "canvas", "nav"))
+    assert "<td><bdi>plain</bdi></td>" in page(bare)
+    ElementTree.fromstring(svg(bare))
+    assert json.loads(perfetto(bare))["traceEvents"] == []
+
+
 def test_one_picture_gives_the_same_bytes_again() -> None:
     """All forms."""
     for form in (page, svg, perfetto):
