@@ -68,7 +68,7 @@ class Maker:
         schedule = lowered(fit.proven[0], self.space.asked)
         bound, least = self.bounds(schedule, fit.proven[0])
         price = priced(schedule, self.profile, self.load, self.tokens(schedule))
-        found = self.candidate(fit, (), bound, least, price)
+        found = self.candidate(fit, (), bound, least, tuple(map(_meanings, fit.proven)), price)
         self.known[fit.source.text] = found
         return found
 
@@ -143,15 +143,20 @@ class Maker:
         else:
             step = Step(move.what, fit.added, fit.dropped, price)
             self.counts.priced += 1
-            return self.candidate(fit, (*one.steps, step), bound, least, price)
+            return self.candidate(fit, (*one.steps, step), bound, least, whole, price)
         return None
 
     def candidate(
-        self, fit: Fitted, steps: tuple[Step, ...], bound: Bound, least: Fraction, price: Price
+        self,
+        fit: Fitted,
+        steps: tuple[Step, ...],
+        bound: Bound,
+        least: Fraction,
+        means: tuple[dict[str, Meaning], ...],
+        price: Price,
     ) -> Candidate:
-        found = tuple(map(_meanings, fit.proven))
         spare = tuple(Move(said, text) for said, text in fit.spare)
-        made = Candidate(fit.source, steps, bound, least, found, fit.noted, spare, price)
+        made = Candidate(fit.source, steps, bound, least, means, fit.noted, spare, price)
         self.priced.append(made)
         return made
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
-from plait.compiler.measures.measures import instructions, measures, memory
+from plait.compiler.measures.measures import instructions, measures
+from plait.compiler.measures.memory import memory
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
 from plait.runtime.schedule import HOST, Schedule
