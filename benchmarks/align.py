@@ -1,4 +1,4 @@
-"""Alignment: reading a trace of 100,000 events and aligning it, against reading its JSON, and against half of it.
+"""Alignment: reading and aligning 100,000 events, against reading their JSON, and against half as many.
 
 The trace is that of a round simulated again and again, each phase as many kernels, damaged as in the tests.
 """
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -65,7 +66,7 @@ def run(turns: int = 5) -> Iterator[Pair]:
             turns,
             most=6,
         )
-        for half, whole in zip(SIZES, SIZES[1:], strict=False):
+        for half, whole in pairwise(SIZES):
             yield paired(
                 f"reading and aligning {whole:,} events / {half:,}",
                 lambda path=paths[whole]: spent(lambda: aligned(path)),

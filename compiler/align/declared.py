@@ -60,14 +60,16 @@ class Declared(Record):
             (one.source, one.target, one.rounds_back): one.kind for one in self.orders
         }
         for node in unseen:
-            into = [(ends, kind) for ends, kind in orders.items() if ends[1] == node]
-            out = [(ends, kind) for ends, kind in orders.items() if ends[0] == node]
-            for ends, _ in (*into, *out):
-                orders.pop(ends, None)
-            for (source, _, back), one in into:
-                for (_, target, more), other in out:
-                    if source != node != target:
-                        orders.setdefault((source, target, back + more), _through(one, other))
+            into = [ends for ends in orders if ends[1] == node]
+            out = [ends for ends in orders if ends[0] == node]
+            kinds: dict[tuple[int, int, int], OrderKind] = {}
+            for ends in {*into, *out}:
+                kinds[ends] = orders.pop(ends)
+            for one in into:
+                for other in out:
+                    if one[0] != node != other[1]:
+                        through = one[0], other[1], one[2] + other[2]
+                        orders.setdefault(through, _through(kinds[one], kinds[other]))
         kept = (Order(*ends, kind) for ends, kind in sorted(orders.items()))
         return Declared(self.nodes, tuple(kept))
 

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from plait.compiler.align.declared import Declared
 from plait.compiler.align.names import Said
 from plait.compiler.align.pieces import Piece
-from plait.compiler.align.spread import median
 
 LOST = 1 << 40
 """From where replays are numbered, downwards, of which nothing is there."""
 FARTHEST = 3
 """Rounds over which orders are followed."""
+NEAR = 8
+"""Kernels of a node that are looked at behind one, for which comes first."""
 SLACK = 5_000
 """Nanoseconds by which clocks of two lanes may seem to disagree."""
 
@@ -89,15 +90,16 @@ def _walk(
     for (token, _), times in counts.items():
         usual.setdefault(token, Counter())[times] += 1
     most = {token: max(times, key=lambda one: (times[one], -one)) for token, times in usual.items()}
-    ranks: dict[str, list[int]] = {}
-    places: Counter[tuple[int, int]] = Counter()
+    runs: dict[tuple[int, int], list[str]] = {}
     for number in order:
-        token, key = pieces[number].token, (rounds[number], said[number].nodes[0])
+        token = pieces[number].token
         if units[number] == -1 and most[token] == 1:
-            ranks.setdefault(token, []).append(places[key])
-        places[key] += 1
-    middle = {token: median(seen) for token, seen in ranks.items()}
-    _through(order, pieces, said, units, rounds, most, middle)
+            runs.setdefault((rounds[number], said[number].nodes[0]), []).append(token)
+    before: Counter[tuple[str, str]] = Counter()
+    for run in runs.values():
+        for place, token in enumerate(run):
+            before.update((token, other) for other in run[place + 1 : place + 1 + NEAR])
+    _through(order, pieces, said, units, rounds, most, before)
 
 
 def _through(
@@ -107,10 +109,10 @@ def _through(
     units: Sequence[int],
     rounds: list[int],
     most: Mapping[str, int],
-    ranks: Mapping[str, int],
+    before: Mapping[tuple[str, str], int],
 ) -> None:
-    """`most`: how often a kernel comes in a round; `ranks`: as which of its node's, if it comes once."""
-    at, round, unit, rank = -1, 0, -1, -1
+    """`most`: how often a kernel comes in a round; `before`: of two of a node, how often the one is first."""
+    at, round, unit, last = -1, 0, -1, ""
     seen: Counter[str] = Counter()
     for number in order:
         nodes, token = said[number].nodes, pieces[number].token
@@ -120,14 +122,13 @@ def _through(
             place += 1
         enough = units[number] == -1 and seen[token] >= most.get(token, len(order))
         if place < len(nodes) and nodes[place] == at and units[number] == -1:
-            enough = enough or ranks.get(token, rank) < rank
-        else:
-            rank = -1
+            turned = before.get((token, last), 0) > before.get((last, token), 0)
+            enough = enough or turned
         if place == len(nodes) or enough:
-            round, place, rank = round + 1, 0, -1
+            round, place = round + 1, 0
             seen.clear()
         seen[token] += 1
-        rank = max(rank, ranks.get(token, rank))
+        last = token
         if nodes[place] != at or units[number] != -1:
             unit = units[number]
         at = nodes[place]

@@ -69,7 +69,8 @@ def event(
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["trace", "align", *arguments])
-    return code, *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def part(page: str, head: str) -> str:

@@ -63,7 +63,8 @@ def write(path: Path, events: list[dict[str, Any]]) -> None:
 
 def align(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["trace", "align", *arguments])
-    return code, *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def test_the_embedded_models_run_is_matched_whole(root: Path, tmp_path: Path, capsys) -> None:
@@ -129,6 +130,13 @@ def test_the_page_says_where_the_round_went(here: Path, capsys) -> None:
     """Word for word: the path adds up, each join has who was last, and tokens are counted as asked."""
     code, page, _ = align(capsys, "halves.spec", "run.json", "--accept", "2.3")
     assert (code, page) == (0, PAGE)
+
+
+def test_the_document_shows_that_page(root: Path) -> None:
+    """With the spec that it is of."""
+    text = (root / "docs/align.md").read_text(encoding="utf-8")
+    assert f"```spec\n{SPEC}```" in text
+    assert f"```\n{PAGE}```" in text
 
 
 def test_an_order_that_was_not_kept_is_a_finding(here: Path, capsys) -> None:

@@ -63,6 +63,30 @@ def traces_table(found: dict) -> str:
     )
 
 
+def aligned(seed: str, count: int) -> dict:
+    """Traces with a known truth, in a process of their own."""
+    command = [sys.executable, "-m", "soak.aligned", "--seed", seed, "--count", str(count)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def aligned_table(found: dict) -> str:
+    return "\n".join(
+        [
+            "",
+            "Traces of random rounds, a twentieth of their kernels dropped, a twentieth inserted, a tenth",
+            "renamed: what is said of joins, paths and the ends of rounds is so, or not known.",
+            "",
+            "| traces | kernels that survive | given to their node | said wrongly | processor time |",
+            "|---|---|---|---|---|",
+            f"| {found['tried']:,} | {found['surviving']:,} | "
+            f"{100 * found['right'] / found['surviving']:.2f} % | {len(found['wrong'])} | "
+            f"{found['seconds']:.0f} s |",
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -155,6 +179,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=50_000, help="rounds before other judges")
     parser.add_argument("--programs", type=int, default=10_000, help="programs that are replayed")
     parser.add_argument("--traces", type=int, default=200_000, help="traces that are damaged")
+    parser.add_argument("--aligned", type=int, default=5_000, help="traces with a known truth")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--seed", default=commit())
@@ -175,6 +200,8 @@ def main() -> int:
     page += interleavings_table(lots, len(missed))
     damaged = traces(options.seed, options.traces)
     page += traces_table(damaged)
+    truth = aligned(options.seed, options.aligned)
+    page += aligned_table(truth)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -188,6 +215,9 @@ def main() -> int:
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
+    wrong |= bool(truth["wrong"])
+    for one in truth["wrong"][:5]:
+        print(f"aligning says what is not so: {one}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:
