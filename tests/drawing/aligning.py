@@ -17,8 +17,8 @@ ONE_NAME = "one name alone is of"
 
 
 def aligned(random: Random, damage: bool) -> tuple[Drawn, Aligned] | None:
-    """None where a trace shows nothing that tells rounds apart, and that is said; and where nothing of a
-    round is left, which no one can see."""
+    """None where a trace shows nothing that tells rounds apart, and that is said; where nothing of a round
+    is left, and where what is left of two could be one: none of which anyone can see."""
     made = drawn(random)
     if damage:
         damaged(random, made)
@@ -28,12 +28,14 @@ def aligned(random: Random, damage: bool) -> tuple[Drawn, Aligned] | None:
     with tempfile.TemporaryDirectory() as folder:
         trace = read_trace(str(made.write(Path(folder) / "drawn.json")))
     try:
-        return made, align(made.schedule, made.schedule.widest, trace, made.maps)
+        its = align(made.schedule, made.schedule.widest, trace, made.maps)
     except AlignError as error:
         names = {one.node for one in made.kernels if one.node}
         if ONE_NAME in str(error) and len(names) == 1 and made.marks == "none":
             return None
         raise
+    merged = len(its.rounds) + len(its.partial) < ROUNDS
+    return None if merged and not made.numbered else (made, its)
 
 
 def given_right(random: Random) -> Counter[str]:

@@ -57,6 +57,8 @@ class Launch:
 class Drawn:
     schedule: Schedule
     marks: str
+    numbered: bool = True
+    """Whether marks say the rounds."""
     kernels: list[Kernel] = field(default_factory=list)
     """All that ran, by start; those that are lost are not in the trace."""
     launches: list[Launch] = field(default_factory=list)
@@ -147,14 +149,14 @@ def traced(
     found = simulate(schedule, profile, [bucket] * rounds)
     made = Drawn(schedule, marks or random.choice(MARKS))
     counts = {phase.name: random.randint(1, most) for phase in schedule.phases}
-    numbered = random.choice([True, False])
+    made.numbered = made.marks == "stream" or (made.marks == "host" and random.random() < 0.5)
     issued: dict[tuple, tuple[int, int]] = {}
     for span in found.spans:
         doing = span.what
         if span.stream < 0 and doing.kind in ("phase", "replay", "load"):
             issued[doing.kind, doing.number, doing.round] = span.start, span.end
             if made.marks == "host" and doing.kind != "load":
-                name = f"p/{doing.name} #{doing.round}" if numbered else doing.name
+                name = f"p/{doing.name} #{doing.round}" if made.numbered else doing.name
                 made.ranges.append((name, span.start, span.end))
                 if doing.kind == "phase" and schedule.phases[doing.number].stream == HOST:
                     made.hosts[doing.name, doing.round] = span.start, span.end

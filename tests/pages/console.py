@@ -1,8 +1,8 @@
 """Commands that a page shows with what they print, run again and held against the page.
 
 A block is indented by four blanks: `$ COMMAND`, and what it prints. A line `...` stands for any lines, none
-too, and as a word of a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in this
-process, and the ranks of `torchrun` are started as it would start them, but print one after the other.
+too, and as a word of a line for anything; a last line `[1]` is an exit code that is not 0. `plait` runs in
+this process, and the ranks of `torchrun` are started as it would start them, but print one after the other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from plait.cli import main
@@ -95,26 +96,35 @@ def _by_the_shell(command: str) -> Ended:
 
 
 def _torchrun(words: list[str]) -> Ended:
-    """`--nproc-per-node N PROGRAM`, without torchrun's own process, which begins as slowly as a rank."""
+    return _ranks(os.getcwd(), *words)
+
+
+@cache
+def _ranks(folder: str, nproc: str, count: str, *program: str) -> Ended:
+    """`--nproc-per-node N PROGRAM`, once however often it is shown.
+
+    Without torchrun's own process, which begins as slowly as a rank.
+    """
     from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     environment = os.environ | {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(store.port),
-        "WORLD_SIZE": words[1],
+        "WORLD_SIZE": count,
         "TORCHELASTIC_USE_AGENT_STORE": "True",
         "OMP_NUM_THREADS": "1",
     }
     ranks = [
         subprocess.Popen(
-            [sys.executable, *words[2:]],
+            [sys.executable, *program],
+            cwd=folder,
             env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in range(int(words[1]))
+        for rank in range(int(count))
     ]
     try:
         ended = [rank.communicate(timeout=LONGEST) for rank in ranks]
