@@ -137,6 +137,18 @@ def test_it_may_be_stopped(here: Path, capsys) -> None:
     assert found.best.price is not None
 
 
+def test_no_text_of_a_spec_steers_the_terminal(here: Path, capsys) -> None:
+    """A value that a variant sets is part of a step, and may hold anything."""
+    text = (here / "layer.spec").read_text().replace("{\n", '{\n  param mode = "a"\n', 1)
+    by_mode = 'when mode == "a" { cost 30us }  when mode != "a" { cost 1us }'
+    text = text.replace("cost 30us", by_mode)
+    red = '\nvariant red of layer { set mode = "\x1b[31m" }\n'
+    (here / "layer.spec").write_text(text + red)
+    code, out, _ = run(capsys, "layer.spec", "--costs", "die.toml", "--moves", "settings")
+    assert code == 0 and "`mode` set to" in out
+    assert "\x1b" not in out.split("\n--- ")[0]
+
+
 def test_the_same_seed_finds_the_same(here: Path, capsys) -> None:
     """To the letter."""
     arguments = ("layer.spec", "--costs", "die.toml", "--moves", "captures,issue", "--budget", "12")

@@ -21,7 +21,7 @@ from plait.compiler.tune.price import Load
 from plait.compiler.tune.search import tuned
 from plait.dsl.span import Source
 
-ROUNDS, SOUND = 10, 20
+ROUNDS, SOUND = 8, 16
 ASKED = Asked(environment={})
 
 

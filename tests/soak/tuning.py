@@ -29,8 +29,8 @@ def searched_table(found: dict) -> str:
     return "\n".join(
         [
             "",
-            "Random rounds of two or three phases, of which every schedule that moves lead to is priced. The",
-            "search begins at the worst and may look at half as many.",
+            "Random rounds of two or three phases, of which every schedule that moves lead to is priced;",
+            "moves are of one or two sorts, and edges. The search begins at the worst and may look at half.",
             "",
             "| rounds | schedules | made better | the best found | largest gap | processor time |",
             "|---|---|---|---|---|---|",

@@ -95,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from plait.compiler.tune.shown import as_data, text
+    from plait.dsl.render.printable import printable
 
     _bounded(options)
     path, variant = split_variant(options.spec)
@@ -103,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_data(found, *told), indent=2, ensure_ascii=False))
     else:
-        print(text(found, *told), end="")
+        for line in text(found, *told).splitlines():
+            print(printable(line))
     best = found.best.source.text
     if found.best.steps and not options.json:
         from plait.commands.difference import show_difference
