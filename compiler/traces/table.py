@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from plait.compiler.traces.json_file import MOST_EVENTS
 from plait.compiler.traces.trace_error import TraceError
@@ -15,7 +15,7 @@ NOTHING = frozenset(("N/A", "", "NA", "nan"))
 class Table:
     """Rows as mappings from the names that the columns have here; what has none in the file is missing."""
 
-    def __init__(self, file: str, data: bytes, columns: dict[str, Sequence[str]]):
+    def __init__(self, file: str, data: bytes, columns: Mapping[str, Sequence[str]]):
         """Raises TraceError."""
         self.file = file
         try:
