@@ -68,7 +68,11 @@ def disagreements(random: Random, damage: bool) -> list[str]:
     found = aligned(random, damage)
     if found is None:
         return []
-    made, its = found
+    return untrue(*found, damage)
+
+
+def untrue(made: Drawn, its: Aligned, damage: bool) -> list[str]:
+    """What is said of a trace that is not so; of one that is whole, also what is not known."""
     true = truth(made, its.trace.zero)
     said = [*_ends(its, true, damage), *_joins(its, true, damage), *_paths(its, true, damage)]
     if not damage:
