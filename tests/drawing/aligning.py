@@ -19,8 +19,8 @@ ONE_NAME = "one name alone is of"
 
 def aligned(random: Random, damage: bool) -> tuple[Drawn, Aligned] | None:
     """None where a trace shows nothing that tells rounds apart, and that is said; where nothing of a round
-    is left, where what is left of two could be one, and where a kernel is left in so few rounds that it could be
-    a stranger: none of which anyone can see."""
+    is left, where what is left of two could be one, and where a kernel is left in so few rounds that it
+    could be a stranger: none of which anyone can see."""
     made = drawn(random)
     if damage:
         damaged(random, made)
