@@ -9,6 +9,7 @@ from random import Random
 
 from drawing.traces import ROUNDS, Drawn, Kernel, Truth, damaged, drawn, truth
 from plait.compiler.align.aligned import Aligned, AlignError, align
+from plait.compiler.align.consensus import RARE
 from plait.compiler.align.gates import path, signature
 from plait.compiler.align.joins import joins
 from plait.compiler.traces.read import read_trace
@@ -18,12 +19,20 @@ ONE_NAME = "one name alone is of"
 
 def aligned(random: Random, damage: bool) -> tuple[Drawn, Aligned] | None:
     """None where a trace shows nothing that tells rounds apart, and that is said; where nothing of a round
-    is left, and where what is left of two could be one: none of which anyone can see."""
+    is left, where what is left of two could be one, and where a kernel is left in so few rounds that it
+    could be a stranger: none of which anyone can see."""
     made = drawn(random)
     if damage:
         damaged(random, made)
     seen = {one.round for one in made.kernels if one.node and not one.lost and not one.renamed}
-    if len(seen) < ROUNDS:
+    left = Counter(
+        (one.phase, one.place, one.stream)
+        for one in made.kernels
+        if one.node and not one.lost and not one.renamed
+    )
+    ran = {(one.phase, one.place, one.stream) for one in made.kernels if one.node}
+    few = any(RARE * left[one] <= ROUNDS for one in ran)
+    if len(seen) < ROUNDS or few:
         return None
     with tempfile.TemporaryDirectory() as folder:
         trace = read_trace(str(made.write(Path(folder) / "drawn.json")))
@@ -68,7 +77,11 @@ def disagreements(random: Random, damage: bool) -> list[str]:
     found = aligned(random, damage)
     if found is None:
         return []
-    made, its = found
+    return untrue(*found, damage)
+
+
+def untrue(made: Drawn, its: Aligned, damage: bool) -> list[str]:
+    """What is said of a trace that is not so; of one that is whole, also what is not known."""
     true = truth(made, its.trace.zero)
     said = [*_ends(its, true, damage), *_joins(its, true, damage), *_paths(its, true, damage)]
     if not damage:

@@ -105,7 +105,7 @@ class Drawn:
                 start, end = spans.get(key, (one.start, one.end))
                 spans[key] = min(start, one.start), max(end, one.end)
         for (node, round, stream), (start, end) in spans.items():
-            name = f"p/{node} #{round}"
+            name = f"{self.schedule.name}/{node} #{round}"
             yield _event(name, "gpu_user_annotation", 0, stream, start, end - start, {})
 
 
@@ -156,7 +156,9 @@ def traced(
         if span.stream < 0 and doing.kind in ("phase", "replay", "load"):
             issued[doing.kind, doing.number, doing.round] = span.start, span.end
             if made.marks == "host" and doing.kind != "load":
-                name = f"p/{doing.name} #{doing.round}" if made.numbered else doing.name
+                name = (
+                    f"{schedule.name}/{doing.name} #{doing.round}" if made.numbered else doing.name
+                )
                 made.ranges.append((name, span.start, span.end))
                 if doing.kind == "phase" and schedule.phases[doing.number].stream == HOST:
                     made.hosts[doing.name, doing.round] = span.start, span.end

@@ -177,6 +177,8 @@ def _fallen(options: argparse.Namespace, found: dict[str, Any], old: Any) -> Ite
 
 
 def _too_little(found: dict[str, Any], threshold: float) -> str:
+    from plait.dsl.render.printable import printable
+
     match = found["matched"]
     missing = ", ".join(found["not_seen"]["nodes"][:6])
     return (
@@ -184,7 +186,7 @@ def _too_little(found: dict[str, Any], threshold: float) -> str:
         f"{found['rounds']['whole']:,} rounds declare were seen, {100 * match['share']:.1f} % where "
         f"{100 * threshold:g} % are asked for"
         + (f"; not seen: {missing}" if missing else "")
-        + "".join(f"; {note}" for note in found["notes"][:1])
+        + "".join(f"; {printable(note)}" for note in found["notes"][:1])
         + "; say what names of the trace mean with --map 'REGEX=PHASE', or report all the same with --force"
     )
 
