@@ -12,6 +12,7 @@ from plait.compiler.calibrate.samples import Samples
 from plait.compiler.calibrate.served import foretold, measured
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
+from plait.dsl.render.figures import percent
 from plait.dsl.render.printable import printable
 
 
@@ -124,7 +125,7 @@ def drawn(found: Against) -> str:
         lines += [_figures(one) for one in found.rounds]
         lines += [
             "",
-            f"median error of a round: {_percent(found.error or Fraction(0)).lstrip('+')}",
+            f"median error of a round: {percent(found.error or Fraction(0))}",
         ]
     else:
         lines += ["", "no rounds of one bucket followed each other: none are compared"]
@@ -140,7 +141,7 @@ def _figures(one: Compared, note: str = "") -> str:
         _us(one.measured),
         _us(one.spread),
         _us(one.foretold),
-        _percent(one.error),
+        percent(one.error, "+"),
         str(one.count),
     )
 
@@ -151,7 +152,3 @@ def _line(name: str, *figures: str) -> str:
 
 def _us(time: int) -> str:
     return f"{time / 1000:,.1f} us"
-
-
-def _percent(error: Fraction) -> str:
-    return f"{float(100 * error):+.1f} %"

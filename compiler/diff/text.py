@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from plait.compiler.diff.amounts import Amount, percent, written
+from plait.compiler.diff.amounts import Amount, rounded_percent, written
 from plait.compiler.diff.diff import Diff
 from plait.compiler.diff.gates import Failure
 from plait.compiler.diff.orders import Pair
 from plait.compiler.diff.row import Row
-from plait.compiler.views.counted import counted
+from plait.dsl.render.figures import counted
 from plait.dsl.render.printable import printable
 
 MOST_COUNTS = 6
@@ -80,7 +80,7 @@ def _pace(found: Diff) -> str:
         return ""
     if not amount.change:
         return f"{found.after} takes as long a round, {written(amount.after, 'ns')}"
-    share = "" if amount.share is None else f" ({percent(amount.share)})"
+    share = "" if amount.share is None else f" ({rounded_percent(amount.share)})"
     way = "faster" if amount.change < 0 else "slower"
     return f"{found.after} is {written(abs(amount.change), 'ns')}{share} {way} a round"
 
@@ -149,7 +149,7 @@ def verdict(one: Amount) -> tuple[str, str]:
     if not one.change:
         return "0", "same"
     sign = "+" if one.change > 0 else "-"
-    share = "" if one.share is None else f", {sign}{percent(one.share)}"
+    share = "" if one.share is None else f", {sign}{rounded_percent(one.share)}"
     judged = "" if one.verdict == "other" else one.verdict
     return f"{sign}{written(abs(one.change), one.unit)}{share}", judged
 

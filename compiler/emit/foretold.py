@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 
 from plait.compiler.emit.picture import Arrow, Bar, Group, Lane, Picture, Round, Table
 from plait.compiler.measures.graph import Graph
 from plait.compiler.measures.slack_to_end import slacks_to_end
 from plait.compiler.timing import timeline
-from plait.compiler.timing.drawn import called, shown
+from plait.compiler.timing.drawn import called
 from plait.compiler.timing.issue import Doing
 from plait.compiler.timing.simulate import Simulation
+from plait.dsl.render.figures import percent, shown
 from plait.runtime.schedule import Schedule
 
 
@@ -84,7 +86,7 @@ def decisive_table(found: Simulation) -> Table:
     path = timeline.last_round(found)
     whole = sum(one.end - one.start for one in path)
     rows = (
-        (shown(time), f"{100 * time / whole:.1f} %", kind, name)
+        (shown(time), percent(Fraction(time, whole)), kind, name)
         for kind, name, time in timeline.decisive(found, path)
     )
     title = f"What decides {called(found)}, of {shown(whole)}"

@@ -10,8 +10,8 @@ from plait.compiler.measures.forks import Fork
 from plait.compiler.measures.joins import Arrival, Join
 from plait.compiler.measures.named import group_named, lane_named
 from plait.compiler.timing.accepted import Accepted
-from plait.compiler.timing.drawn import shown
 from plait.compiler.views.steps import few
+from plait.dsl.render.figures import shown
 
 MOST_NAMED = 5
 """Of what is on the path, in the summary."""

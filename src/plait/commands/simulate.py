@@ -55,9 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.timing.drawn import drawn, shown
+    from plait.compiler.timing.drawn import drawn
     from plait.compiler.timing.engine import Stuck
     from plait.compiler.timing.simulate import simulate
+    from plait.dsl.render.figures import shown
 
     if not 1 <= options.rounds <= MOST_ROUNDS:
         raise Refused(f"--rounds {options.rounds}: from 1 to {MOST_ROUNDS:,}")

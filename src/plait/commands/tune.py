@@ -255,7 +255,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 def _watch(options: argparse.Namespace) -> Callable[[Counts, Price], bool]:
-    from plait.compiler.timing.drawn import shown
+    from plait.dsl.render.figures import shown
 
     began = time.monotonic()
 
