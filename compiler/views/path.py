@@ -6,7 +6,7 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.named import lane_named, named
-from plait.compiler.views.times import head
+from plait.compiler.views.summary import head
 from plait.dsl.render.figures import shown
 
 
