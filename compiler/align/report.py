@@ -17,8 +17,8 @@ from plait.compiler.align.gates import Segment, floor, path, signature
 from plait.compiler.align.joins import joins
 from plait.compiler.align.lanes import overlapping, strangers
 from plait.compiler.align.padding import padding
-from plait.compiler.align.spread import mad, median
 from plait.compiler.intervals import together, total
+from plait.compiler.spread import mad, median
 from plait.compiler.timing.accepted import Accepted
 
 

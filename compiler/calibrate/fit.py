@@ -10,6 +10,7 @@ from plait.compiler.calibrate.contention import alone, shares, slowed
 from plait.compiler.calibrate.laws import law_of
 from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Samples
 from plait.compiler.calibrate.served import served
+from plait.compiler.spread import mad_low
 from plait.compiler.timing.costs import Cost, HostCosts, Profile, StreamCosts
 
 RESOURCE = "shared"
@@ -106,4 +107,4 @@ def _rests_on(times: Mapping[int, Sequence[int]]) -> str:
 def _spread(times: Sequence[int]) -> int:
     """The median distance from the median, in percent of it."""
     middle = max(median_low(times), 1)
-    return median_low([abs(one - middle) for one in times]) * 100 // middle
+    return mad_low(times) * 100 // middle

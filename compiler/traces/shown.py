@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from plait.compiler.traces.summary import Summary
+from plait.dsl.render.cut import cut
 from plait.dsl.render.figures import counted
 from plait.dsl.render.printable import printable
 
@@ -159,5 +160,4 @@ def _more(rows: Sequence[object]) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
-    name = printable(name)
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return cut(name, LONGEST)
