@@ -11,8 +11,8 @@ from plait.compiler.align.match import Matched, matched
 from plait.compiler.align.names import Names
 from plait.compiler.align.pieces import Piece, busiest, pieces
 from plait.compiler.align.rounds import NoRounds, numbered
-from plait.compiler.align.spread import mad, median
 from plait.compiler.align.windows import labelled
+from plait.compiler.spread import mad, median
 from plait.compiler.traces.model import Trace
 from plait.runtime.schedule import Bucket, Schedule
 

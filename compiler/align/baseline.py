@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from plait.compiler.timing.drawn import shown
+from plait.dsl.render.figures import percent, shown
 
 WANTED = ("schedule", "round", "communication", "matched")
 MORE_EXPOSED = 0.01
@@ -29,7 +29,7 @@ def worse(found: dict[str, Any], old: Any) -> Iterator[str]:
             before = shares.get(one["node"])
             if before is not None and one["share"] > before + MORE_EXPOSED:
                 yield (
-                    f"of {one['node']} {100 * one['share']:.1f} % is exposed, and {100 * before:.1f} % was"
+                    f"of {one['node']} {percent(one['share'])} is exposed, and {percent(before)} was"
                 )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise BaselineError("is no whole report: write it anew") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from plait.compiler.align.aligned import Aligned
 from plait.compiler.align.gates import Segment
-from plait.compiler.align.instances import Span, both, length, union
+from plait.compiler.intervals import Interval, shared, together, total
 from plait.dsl.record import Record
 
 REACH = 1
@@ -36,7 +36,7 @@ def exposed(made: Aligned, paths: dict[int, list[Segment]]) -> list[Exposed]:
     if not nodes:
         return []
     independent = _independent(made)
-    busy = union(
+    busy = together(
         (piece.start, piece.end)
         for number, piece in enumerate(made.pieces)
         if not _communicates(made, number)
@@ -49,7 +49,7 @@ def exposed(made: Aligned, paths: dict[int, list[Segment]]) -> list[Exposed]:
             if one is None:
                 continue
             own = _spans(made, node, round)
-            beside = union(
+            beside = together(
                 span
                 for other, apart in sorted(independent[node])
                 if not made.declared.nodes[other].collective
@@ -61,14 +61,19 @@ def exposed(made: Aligned, paths: dict[int, list[Segment]]) -> list[Exposed]:
                 if part.node == node and part.kind in ("busy", "bubble")
             )
             rows.append(
-                (length(own), both(own, beside), length(own) - both(own, _near(busy, own)), on_path)
+                (
+                    total(own),
+                    shared(own, beside),
+                    total(own) - shared(own, _near(busy, own)),
+                    on_path,
+                )
             )
         if rows:
             found.append(Exposed(node, *zip(*rows, strict=True)))
     return found
 
 
-def _near(busy: list[Span], own: list[Span]) -> list[Span]:
+def _near(busy: list[Interval], own: list[Interval]) -> list[Interval]:
     from bisect import bisect_left
 
     first = max(bisect_left(busy, (own[0][0], 0)) - 1, 0) if own else 0
@@ -76,11 +81,11 @@ def _near(busy: list[Span], own: list[Span]) -> list[Span]:
     return busy[first:last]
 
 
-def _spans(made: Aligned, node: int, round: int) -> list[Span]:
+def _spans(made: Aligned, node: int, round: int) -> list[Interval]:
     one = made.seen.get(node, round)
     if one is None:
         return []
-    return union((made.pieces[n].start, made.pieces[n].end) for n in one.pieces)
+    return together((made.pieces[n].start, made.pieces[n].end) for n in one.pieces)
 
 
 def _communicates(made: Aligned, number: int) -> bool:

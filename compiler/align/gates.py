@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Literal
 
 from plait.compiler.align.aligned import Aligned
-from plait.compiler.align.instances import Instance, union
+from plait.compiler.align.instances import Instance
 from plait.compiler.align.joins import latest
+from plait.compiler.intervals import together
 from plait.dsl.record import Record
 
 Kind = Literal["busy", "bubble", "latency", "launch", "front", "unknown"]
@@ -76,7 +77,9 @@ def _last(made: Aligned, round: int, end: int) -> Instance | None:
 
 def _inside(made: Aligned, at: Instance, start: int, end: int) -> list[Segment]:
     """A node's part of the path, the last first: its time, and that in which nothing of it ran."""
-    ran = union((max(made.pieces[n].start, start), min(made.pieces[n].end, end)) for n in at.pieces)
+    ran = together(
+        (max(made.pieces[n].start, start), min(made.pieces[n].end, end)) for n in at.pieces
+    )
     found: list[Segment] = []
     time = start
     for one_start, one_end in [one for one in ran if one[1] > one[0]]:

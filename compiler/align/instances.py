@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from plait.compiler.align.consensus import Tokens
@@ -151,36 +151,3 @@ def _usual(wanted: Tokens, seen: Tokens) -> list[tuple[int, int]]:
     if wanted == seen:
         return [(place, place) for place in range(len(seen))]
     return common(wanted, seen)
-
-
-def union(spans: Iterable[Span]) -> list[Span]:
-    """Time that any of them covers, as spans that neither meet nor overlap."""
-    made: list[Span] = []
-    first, last = 0, -1
-    for start, end in sorted(spans):
-        if start <= last:
-            if end > last:
-                last = end
-        elif end > start:
-            if last >= 0:
-                made.append((first, last))
-            first, last = start, end
-    if last >= 0:
-        made.append((first, last))
-    return made
-
-
-def length(spans: Iterable[Span]) -> int:
-    return sum(end - start for start, end in spans)
-
-
-def both(a: Sequence[Span], b: Sequence[Span]) -> int:
-    """Nanoseconds that two unions have in common."""
-    total = i = j = 0
-    while i < len(a) and j < len(b):
-        total += max(0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
-        if a[i][1] < b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return total

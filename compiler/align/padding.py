@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from plait.compiler.align.aligned import Aligned
-from plait.compiler.align.spread import median
+from plait.compiler.spread import median
 
 
 def padding(made: Aligned) -> list[dict[str, Any]]:

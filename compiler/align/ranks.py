@@ -8,7 +8,7 @@ from typing import Any
 
 from plait.compiler.align.aligned import Aligned
 from plait.compiler.align.joins import joins
-from plait.compiler.align.spread import mad, median
+from plait.compiler.spread import mad, median
 
 
 def ranks(every: Sequence[Aligned]) -> list[dict[str, Any]]:

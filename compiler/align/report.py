@@ -14,11 +14,11 @@ from plait.compiler.align.aligned import Aligned
 from plait.compiler.align.edges import edges
 from plait.compiler.align.exposed import exposed
 from plait.compiler.align.gates import Segment, floor, path, signature
-from plait.compiler.align.instances import length, union
 from plait.compiler.align.joins import joins
 from plait.compiler.align.lanes import overlapping, strangers
 from plait.compiler.align.padding import padding
-from plait.compiler.align.spread import mad, median
+from plait.compiler.intervals import together, total
+from plait.compiler.spread import mad, median
 from plait.compiler.timing.accepted import Accepted
 
 
@@ -72,10 +72,10 @@ def matched_share(made: Aligned) -> dict[str, Any]:
     for node in wanted:
         letters.update(one.letter for one in made.instances(node))
     seen, declared = letters.total(), len(wanted) * len(made.rounds)
-    busy = union((piece.start, piece.end) for piece in made.pieces)
+    busy = together((piece.start, piece.end) for piece in made.pieces)
     given = busy
     if -1 in made.found.nodes:
-        given = union(
+        given = together(
             (piece.start, piece.end)
             for piece, node in zip(made.pieces, made.found.nodes, strict=True)
             if node >= 0
@@ -87,7 +87,7 @@ def matched_share(made: Aligned) -> dict[str, Any]:
         "expected": declared,
         "share": ratio(seen, declared),
         "letters": {letter: letters[letter] for letter in "ABC"},
-        "time": ratio(length(given), length(busy)),
+        "time": ratio(total(given), total(busy)),
     }
 
 
@@ -109,7 +109,7 @@ def _durations(made: Aligned) -> dict[int, int]:
     found = {}
     for node in range(len(made.declared.nodes)):
         times = [
-            length(union((made.pieces[n].start, made.pieces[n].end) for n in one.pieces))
+            total(together((made.pieces[n].start, made.pieces[n].end) for n in one.pieces))
             for one in made.instances(node)
         ]
         if times:

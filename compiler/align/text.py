@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from plait.compiler.timing.drawn import shown
+from plait.dsl.render.figures import counted, percent, shown
 from plait.dsl.render.printable import printable
 
 LEAST_GAP = 0.005
@@ -36,8 +36,8 @@ def _head(found: dict[str, Any]) -> Iterator[str]:
     yield f"trace    {printable(found['trace'])} ({found['format']}, {device})"
     yield f"rounds   {rounds['whole']}{partial}, {rounds['measured']} measured"
     yield (
-        f"matched  {match['nodes']} of {match['declared']} nodes, {_percent(match['share'])} of what "
-        f"{rounds['whole']} rounds declare ({letters or 'none'}), {_percent(match['time'])} of the busy time"
+        f"matched  {match['nodes']} of {match['declared']} nodes, {percent(match['share'])} of what "
+        f"{rounds['whole']} rounds declare ({letters or 'none'}), {percent(match['time'])} of the busy time"
     )
     yield f"orders   {edges['held']} of {edges['checked']} kept, within {shown(found['tolerance'])}"
     round = found["round"]
@@ -50,10 +50,6 @@ def _head(found: dict[str, Any]) -> Iterator[str]:
             f"{accepted['tokens']:g} tokens of {accepted['from']} ({accepted['a_round']:g} a round; "
             f"round by round {_spread(cost)})"
         )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _spread(one: dict[str, int]) -> str:
@@ -69,7 +65,7 @@ def _path(found: dict[str, Any]) -> Iterator[str]:
         if one["kind"] == "busy":
             name = f"{one['node']}  ({one['stream']})"
             yield (
-                f"  {name:<38} {shown(one['median']):>10}   {_percent(one['share']):>7}  "
+                f"  {name:<38} {shown(one['median']):>10}   {percent(one['share']):>7}  "
                 f"{one['confidence']:^4}  {one['rounds']}"
             )
             continue
@@ -78,12 +74,12 @@ def _path(found: dict[str, Any]) -> Iterator[str]:
             continue
         name = f"before {one['node']}" if one["node"] else "?"
         yield (
-            f"  {name:<38} {shown(one['median']):>10}   {_percent(one['share']):>7}        {one['rounds']}"
+            f"  {name:<38} {shown(one['median']):>10}   {percent(one['share']):>7}        {one['rounds']}"
             f"  {GAPS[one['kind']]}"
         )
     total = sum(one["total"] for one in found["path"])
     if rest:
-        yield f"  {'other gaps':<38} {'':>10}   {_percent(rest / total):>7}"
+        yield f"  {'other gaps':<38} {'':>10}   {percent(rest / total):>7}"
     yield f"  {'sum':<38} {'':>10}   {shown(total)}: the {found['round']['rounds']} rounds, exactly"
     for one in found["signatures"][:MOST_SIGNATURES]:
         nodes = "a part is unknown" if one["nodes"] is None else " > ".join(one["nodes"])
@@ -118,7 +114,7 @@ def _communication(found: dict[str, Any]) -> Iterator[str]:
     for one in found["communication"]:
         yield (
             f"  {one['node']:<24} {shown(one['total']):>10} {shown(one['covered']):>10} "
-            f"{shown(one['exposed']):>10} {_percent(one['share']):>8} "
+            f"{shown(one['exposed']):>10} {percent(one['share']):>8} "
             f"{shown(one['exposed_device_wide']):>11} {shown(one['exposed_on_path']):>11}  "
             f" {one['confidence']}"
         )
@@ -131,7 +127,7 @@ def _padding(found: dict[str, Any]) -> Iterator[str]:
     yield f"{'GRAPHS':<26} {'live':<12} {'rows':>6} {'real':>6} {'padded':>12}   at most"
     for one in found["padding"]:
         live = ", ".join(f"{dim} = {size}" for dim, size in one["live"].items())
-        padded = f"{one['rows_padded']} {_percent(one['rows_padded'] / one['rows_replayed'])}"
+        padded = f"{one['rows_padded']} {percent(one['rows_padded'] / one['rows_replayed'])}"
         yield (
             f"  {one['capture']:<24} {live:<12} {one['rows_replayed']:>6} {one['rows_real']:>6} {padded:>12}"
             f"   {shown(one['at_most'])} a replay, in {one['rounds']} rounds"
@@ -147,8 +143,8 @@ def _not_seen(found: dict[str, Any]) -> Iterator[str]:
         yield f"  {node} is declared and not in the trace"
     for one in lanes:
         where = f" on {printable(one['lane'])}" if one["lane"] else ""
-        times = f"{one['times']:,} time{'s' * (one['times'] != 1)}"
-        yield f"  {printable(one['name'])}{where} is of no node: {times}, {shown(one['time'])}"
+        took = f"{counted(one['times'], 'time')}, {shown(one['time'])}"
+        yield f"  {printable(one['name'])}{where} is of no node: {took}"
 
 
 def _broken(found: dict[str, Any]) -> Iterator[str]:

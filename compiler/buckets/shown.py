@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from plait.compiler.buckets.plan import Plan
 from plait.compiler.buckets.trial import as_list
 from plait.compiler.budgets.over import exceeded
+from plait.dsl.render.figures import percent
 
 FEW = 8
 
@@ -36,7 +38,7 @@ def text(plan: Plan) -> str:
 
 
 def _padded(rows: int, held: int) -> str:
-    return f"{rows:,} padded rows, {100 * rows / max(held, 1):.1f} % of all"
+    return f"{rows:,} padded rows, {percent(Fraction(rows, max(held, 1)))} of all"
 
 
 def as_data(plan: Plan) -> dict[str, Any]:

@@ -132,10 +132,3 @@ def _bytes(buffer: Buffer) -> int:
     if buffer.shape is None or buffer.place != "device":
         return 0
     return prod(buffer.shape) * BYTES[buffer.dtype]
-
-
-def in_words(size: int) -> str:
-    """Bytes, as they are printed."""
-    if size < 1 << 10:
-        return f"{size} B"
-    return f"{size / (1 << 20):,.1f} MiB" if size >= 1 << 20 else f"{size / (1 << 10):.1f} KiB"

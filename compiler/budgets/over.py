@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from plait.compiler.budgets.bill import Bill, Row
 from plait.compiler.budgets.drop import Drop, cheapest, dearest_stream
-from plait.compiler.budgets.graphs import in_words
 from plait.dsl.diagnostic import Diagnostic, Label
+from plait.dsl.render.figures import counted, in_words
 
 FEW = 8
 """Captures, streams, buckets that are named in a row."""
@@ -54,7 +54,7 @@ def cost(row: Row, bill: Bill) -> str:
     what = [] if row.captures == 1 else [f"{row.captures:,} captures"]
     what += [f"one for each {', '.join(row.each)}"] if row.each else []
     what += [f"{row.instances} for copies"] if row.instances > 1 else []
-    graphs = f"{row.graphs:,} graph{'s' * (row.graphs != 1)}"
+    graphs = counted(row.graphs, "graph")
     told = f" ({'; '.join(what)})" if what else ""
     each = parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
     return f"{row.streams:,}: {exact}{each} x {graphs}{told}"
@@ -72,7 +72,7 @@ def exceeded(bill: Bill) -> str:
 
 
 def streams(count: int) -> str:
-    return f"{count:,} stream{'s' * (count != 1)}"
+    return counted(count, "stream")
 
 
 def _help(bill: Bill, room: int) -> str:
@@ -93,7 +93,7 @@ def _help(bill: Bill, room: int) -> str:
 
 def _dropped(drop: Drop) -> str:
     sizes = few([str(size) for size in drop.sizes])
-    rows = f"{drop.rows:,} row{'s' * (drop.rows != 1)}"
+    rows = counted(drop.rows, "row")
     return (
         f"without {drop.dim} = {sizes} they take {drop.streams:,}, for {rows} more of padding over one "
         "round of every size; `plait buckets` chooses by the sizes that you see"

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from plait.compiler.budgets.bill import Bill
-from plait.compiler.budgets.graphs import in_words
 from plait.compiler.routes import MOST_ROUTES
+from plait.dsl.render.figures import in_words
 from plait.dsl.render.fold import WIDTH
 
 MOST_NAMES = 8

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from statistics import median_low
+from statistics import median, median_low
 from typing import Any
 
 from plait.compiler.calibrate.contention import alone
 from plait.compiler.calibrate.samples import Samples
 from plait.compiler.calibrate.served import foretold, measured
+from plait.compiler.spread import mad_low
 from plait.compiler.timing.costs import Profile
 from plait.dsl.record import Record
+from plait.dsl.render.figures import percent
 from plait.dsl.render.printable import printable
 
 
@@ -46,7 +48,7 @@ class Against(Record):
     @property
     def error(self) -> Fraction | None:
         """The median of the rounds' errors, whichever way; None: no rounds."""
-        return middle([abs(one.error) for one in self.rounds]) if self.rounds else None
+        return median([abs(one.error) for one in self.rounds]) if self.rounds else None
 
 
 def against(samples: Samples, profile: Profile) -> Against:
@@ -69,7 +71,7 @@ def against(samples: Samples, profile: Profile) -> Against:
                 name,
                 rows,
                 median_low(times) + between,
-                _spread(times),
+                mad_low(times),
                 law.time(rows) + (0 if here[0].host else profile.stream.gap),
                 len(times),
             )
@@ -83,19 +85,7 @@ def _rounds(samples: Samples, profile: Profile) -> Iterator[Compared]:
         times = [one.time for one in samples.rounds if (one.schedule, one.bucket) == place]
         name = samples.schedules[schedule].buckets[bucket].name
         found = foretold(samples.schedules, profile, place)
-        yield Compared("round", name, 0, time, _spread(times), found, len(times))
-
-
-def middle(values: Sequence[Fraction]) -> Fraction:
-    """The median."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
-def _spread(times: Sequence[int]) -> int:
-    around = median_low(times)
-    return median_low([abs(one - around) for one in times])
+        yield Compared("round", name, 0, time, mad_low(times), found, len(times))
 
 
 def as_data(found: Against) -> dict[str, Any]:
@@ -124,7 +114,7 @@ def drawn(found: Against) -> str:
         lines += [_figures(one) for one in found.rounds]
         lines += [
             "",
-            f"median error of a round: {_percent(found.error or Fraction(0)).lstrip('+')}",
+            f"median error of a round: {percent(found.error or Fraction(0))}",
         ]
     else:
         lines += ["", "no rounds of one bucket followed each other: none are compared"]
@@ -140,7 +130,7 @@ def _figures(one: Compared, note: str = "") -> str:
         _us(one.measured),
         _us(one.spread),
         _us(one.foretold),
-        _percent(one.error),
+        percent(one.error, "+"),
         str(one.count),
     )
 
@@ -151,7 +141,3 @@ def _line(name: str, *figures: str) -> str:
 
 def _us(time: int) -> str:
     return f"{time / 1000:,.1f} us"
-
-
-def _percent(error: Fraction) -> str:
-    return f"{float(100 * error):+.1f} %"

@@ -10,7 +10,8 @@ from plait.compiler.calibrate.contention import alone, shares, slowed
 from plait.compiler.calibrate.laws import law_of
 from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Samples
 from plait.compiler.calibrate.served import served
-from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
+from plait.compiler.spread import mad_low
+from plait.compiler.timing.costs import Cost, HostCosts, Profile, StreamCosts
 
 RESOURCE = "shared"
 """What phases are said to share that were slower at once than alone."""
@@ -106,9 +107,4 @@ def _rests_on(times: Mapping[int, Sequence[int]]) -> str:
 def _spread(times: Sequence[int]) -> int:
     """The median distance from the median, in percent of it."""
     middle = max(median_low(times), 1)
-    return median_low([abs(one - middle) for one in times]) * 100 // middle
-
-
-def law_for(profile: Profile, phase: str, held: bool) -> Law:
-    cost = profile.of(phase, phase, None)
-    return cost.law if held or cost.eager is None else cost.eager
+    return mad_low(times) * 100 // middle

@@ -2,146 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median_low
-from typing import Any, NamedTuple
 
-from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Round, Samples
+from plait.compiler.calibrate.own_trace import OwnSlice, OwnTrace, read_own
+from plait.compiler.calibrate.samples import Ran, Round, Samples
 from plait.runtime.schedule import HOST, Schedule
 
-LARGEST = 1 << 30
-"""Bytes of a trace."""
-LONGEST = 1 << 62
-"""Nanoseconds from the first moment of a trace."""
 IN_STEP = 10
 """Percent that rounds of the host may differ from those of the streams, to stand for them."""
 BEFORE = 2
 """Rounds that must be of the same sort before one that is counted."""
 
 
-class _Slice(NamedTuple):
-    start: int
-    end: int
-    kind: str
-    name: str
-    round: int
-    capture: str
-    """That holds it; empty: none."""
-
-
-@dataclass
-class _File:
-    """What a trace says, each part known to be of its kind."""
-
-    schedule: Schedule
-    lanes: dict[str, list[_Slice]]
-    """By start; a replay before what it holds."""
-    reached: dict[str, int]
-    """When records were, by what ties them to a wait."""
-    waited: dict[str, tuple[str, int]]
-    """The lane, and the end, of the wait for each."""
-    rounds: list[tuple[int, int, int, int, bool]]
-    """Number, bucket, when the host began it and had issued it, and whether it was traced."""
-    beside: list[tuple[int, str, int, int]]
-    """Bucket, phase, and what it took by itself and, at the same time, in its graph."""
-
-
 def own_samples(path: Path, schedule_from: Callable[[str, str], Schedule]) -> Samples:
-    """`schedule_from` gives the Schedule of a JSON text, which it calls by a name in what it raises.
-
-    Raises CalibrateError for a file that is no such trace, OSError, and what that does.
-    """
-    return _samples(_read(path, schedule_from), path.name)
+    """As `read_own` takes and raises them."""
+    return _samples(read_own(path, schedule_from), path.name)
 
 
-# Reading
-
-
-def _read(path: Path, schedule_from: Callable[[str, str], Schedule]) -> _File:
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise CalibrateError(f"{path}: has more than {LARGEST:,} bytes")
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        raise CalibrateError(f"{path}: is not JSON") from None
-    about = found.get("plait") if isinstance(found, dict) else None
-    if not isinstance(about, dict) or not isinstance(found.get("traceEvents"), list):
-        raise CalibrateError(
-            f"{path}: does not say of which schedule it is: take one that `plait run --trace` wrote, or name "
-            "what ran with `plait calibrate --spec`"
-        )
-    schedule = schedule_from(json.dumps(about.get("schedule")), f"{path}: plait.schedule")
-    try:
-        return _file(schedule, about, found["traceEvents"])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise CalibrateError(f"{path}: is not as `plait run --trace` writes it ({what})") from None
-
-
-def _file(schedule: Schedule, about: dict[str, Any], events: list[Any]) -> _File:
-    buckets = {bucket.name: number for number, bucket in enumerate(schedule.buckets)}
-    names: dict[int, str] = {}
-    found = _File(schedule, {}, {}, {}, [], [])
-    for event in events:
-        if event["ph"] == "M" and event["name"] == "thread_name":
-            names[event["tid"]] = str(event["args"]["name"])
-    for event in events:
-        if event["ph"] not in "Xsf":
-            continue
-        lane, start = names[event["tid"]], _time(event["ts"])
-        if event["ph"] == "X":
-            args = event["args"]
-            one = _Slice(
-                start,
-                start + _length(event["dur"]),
-                str(event["cat"]),
-                str(event["name"]),
-                int(args["round"]),
-                str(args.get("capture", "")),
-            )
-            found.lanes.setdefault(lane, []).append(one)
-        elif event["ph"] == "s":
-            found.reached[str(event["id"])] = start
-        else:
-            found.waited[str(event["id"])] = lane, start
-    for lane in found.lanes.values():
-        lane.sort(key=lambda one: (one.start, -one.end))
-    for one in about["rounds"]:
-        at, issued = _time(one["at"]), _time(one["issued"])
-        found.rounds.append(
-            (int(one["number"]), buckets[one["bucket"]], at, issued, one["noted"] is True)
-        )
-    for one in about["beside"]:
-        took, held = _length(one["took"]), _length(one["held"])
-        found.beside.append((buckets[one["bucket"]], str(one["phase"]), took, held))
-    return found
-
-
-def _time(microseconds: Any) -> int:
-    found = round(float(microseconds) * 1000)
-    if abs(found) > LONGEST:
-        raise ValueError("a time is longer than any trace")
-    return found
-
-
-def _length(microseconds: Any) -> int:
-    found = _time(microseconds)
-    if not 0 <= found <= MOST:
-        raise ValueError("something takes less than nothing, or more than a quarter of an hour")
-    return found
-
-
-# Samples
-
-
-def _samples(file: _File, name: str) -> Samples:
+def _samples(file: OwnTrace, name: str) -> Samples:
     schedule = file.schedule
     samples = Samples(files=[name], schedules=[schedule])
     bucket_of = {number: bucket for number, bucket, *_ in file.rounds}
@@ -173,7 +55,7 @@ def _samples(file: _File, name: str) -> Samples:
     return samples
 
 
-def _at_capture(file: _File, ran: Sequence[Ran]) -> Iterator[Ran]:
+def _at_capture(file: OwnTrace, ran: Sequence[Ran]) -> Iterator[Ran]:
     """What captures tell beyond rounds: a phase in a graph at rows that did not run, and by itself at any.
 
     What else the machine did then may have been another thing than in the rounds, so its times count as
@@ -207,7 +89,7 @@ def _at_capture(file: _File, ran: Sequence[Ran]) -> Iterator[Ran]:
         yield from (Ran(body, rows, around * took // held, False) for took, held in pairs)
 
 
-def _over(lane: Sequence[_Slice], one: _Slice) -> Iterator[_Slice]:
+def _over(lane: Sequence[OwnSlice], one: OwnSlice) -> Iterator[OwnSlice]:
     """Those of another lane that ran for at least half of its time."""
     first = max(bisect_left(lane, (one.start,)) - 1, 0)
     for other in lane[first:]:
@@ -217,7 +99,7 @@ def _over(lane: Sequence[_Slice], one: _Slice) -> Iterator[_Slice]:
             yield other
 
 
-def _between(samples: Samples, slices: Sequence[_Slice]) -> None:
+def _between(samples: Samples, slices: Sequence[OwnSlice]) -> None:
     """What a stream takes between what runs on it."""
     outer = [one for one in slices if not one.capture]
     for before, one in pairwise(outer):
@@ -237,7 +119,7 @@ def _between(samples: Samples, slices: Sequence[_Slice]) -> None:
             samples.edges.append(inside[0].start - replay.start + replay.end - inside[-1].end)
 
 
-def _syncs(samples: Samples, file: _File) -> None:
+def _syncs(samples: Samples, file: OwnTrace) -> None:
     """What records and waits take, from those waits that held their stream up."""
     ends = {
         lane: sorted(s.end for s in slices if s.kind != "wait")
@@ -266,7 +148,7 @@ def _syncs(samples: Samples, file: _File) -> None:
         samples.records.append(max(min(before, default=0), 0))
 
 
-def _issues(file: _File) -> Iterator[int]:
+def _issues(file: OwnTrace) -> Iterator[int]:
     """Of each traced round, the host's time for an instruction, less what it did itself or waited for."""
     own = file.lanes.get("host", [])
     for _, bucket, at, issued, noted in file.rounds:
@@ -284,7 +166,7 @@ def _issues(file: _File) -> Iterator[int]:
             yield max(issued - at - inside, 0) // issuing
 
 
-def _rounds(file: _File) -> Iterator[Round]:
+def _rounds(file: OwnTrace) -> Iterator[Round]:
     """Rounds behind others of their bucket: by the ends of what they ran, or by when they were issued.
 
     The latter hold only where the host keeps step with the streams, which rounds that have both say.

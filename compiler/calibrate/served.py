@@ -15,6 +15,7 @@ from plait.compiler.calibrate.samples import MOST, Samples
 from plait.compiler.timing.costs import Law, Profile, StreamCosts
 from plait.compiler.timing.engine import Stuck
 from plait.compiler.timing.steady import steady
+from plait.dsl.render.figures import percent
 from plait.runtime.schedule import Schedule
 
 Place = tuple[int, int]
@@ -74,9 +75,9 @@ def served(samples: Samples, profile: Profile) -> tuple[Profile, str]:
     made = way(profile, list(seen.values()))
     if len(seen) == 1:
         return made, f"{said}: rounds of one bucket say so, and no others whether it holds"
-    told = f"{said}: a bucket foretold by the others is {_percent(error)} off"
+    told = f"{said}: a bucket foretold by the others is {percent(error)} off"
     if way is not _nothing:
-        told += f", {_percent(scored[0][0])} without"
+        told += f", {percent(scored[0][0])} without"
     return made, told
 
 
@@ -151,7 +152,3 @@ def scaled(profile: Profile, by: int) -> Profile:
 def _scaled(law: Law, by: int) -> Law:
     points = tuple((rows, time * by // WHOLE) for rows, time in law.points)
     return Law(law.fixed * by // WHOLE, law.row * by // WHOLE, points)
-
-
-def _percent(error: Fraction) -> str:
-    return f"{float(100 * error):.1f} %"

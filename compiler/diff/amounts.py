@@ -8,8 +8,8 @@ from typing import Literal
 
 from plait.compiler.diff.side import Side
 from plait.compiler.measures.measures import Measures
-from plait.compiler.timing.drawn import shown
 from plait.dsl.record import Record
+from plait.dsl.render.figures import in_words, shown
 
 Unit = Literal["ns", "B", ""]
 UNITS: tuple[Unit, ...] = ("ns", "B", "")
@@ -89,17 +89,10 @@ def written(value: Fraction, unit: Unit) -> str:
         return shown(round(value))
     if unit == "":
         return f"{round(value):,}"
-    for name, each in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if value >= each:
-            return (
-                f"{float(value / each):.3g} {name}"
-                if value < 1000 * each
-                else f"{value // each:,} {name}"
-            )
-    return f"{round(value)} B"
+    return in_words(round(value))
 
 
-def percent(share: Fraction) -> str:
+def rounded_percent(share: Fraction) -> str:
     """Without its sign: `8 %`, `0.3 %`."""
     of_hundred = abs(100 * share)
     return f"{float(of_hundred):.2g} %" if of_hundred < 10 else f"{round(of_hundred):,} %"

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from plait.compiler.diff.edges import edges
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.row import PLACE
-from plait.compiler.views.counted import counted
+from plait.dsl.render.figures import counted
 from plait.runtime.schedule import (
     PHASE_OPS,
     Argument,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from plait.compiler.diff.amounts import Amount, Unit, percent, written
+from plait.compiler.diff.amounts import Amount, Unit, rounded_percent, written
 from plait.compiler.diff.diff import Diff
 from plait.dsl.record import Record
 
@@ -113,5 +113,5 @@ def _why(found: Diff, gate: Gate) -> str:
 
 
 def _growth(amount: Amount) -> str:
-    share = "" if amount.share is None else f" ({percent(amount.share)})"
+    share = "" if amount.share is None else f" ({rounded_percent(amount.share)})"
     return f"{written(amount.change, amount.unit)}{share}"

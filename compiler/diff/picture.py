@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from plait.compiler.diff.amounts import written
 from plait.compiler.diff.diff import Diff
 from plait.compiler.diff.side import Side
-from plait.compiler.diff.text import alike, clauses, pair_texts, row_texts, verdict
+from plait.compiler.diff.text import clauses, pair_texts, verdict
+from plait.compiler.diff.told import alike, row_texts
 from plait.compiler.emit.foretold import group, named
 from plait.compiler.emit.picture import Bar, Group, Picture, Table
 from plait.compiler.timing.simulate import simulate

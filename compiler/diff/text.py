@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from plait.compiler.diff.amounts import Amount, percent, written
+from plait.compiler.diff.amounts import Amount, rounded_percent, written
 from plait.compiler.diff.diff import Diff
 from plait.compiler.diff.gates import Failure
 from plait.compiler.diff.orders import Pair
-from plait.compiler.diff.row import Row
-from plait.compiler.views.counted import counted
+from plait.compiler.diff.told import INDEX, NOUNS, alike, row_text
+from plait.dsl.render.figures import counted
 from plait.dsl.render.printable import printable
 
 MOST_COUNTS = 6
 """Of a sentence that tells what was added apart from what was removed."""
 MOST_ORDERS = 12
 MOST_ROWS = 40
-MOST_BUCKETS = 3
-LONGEST = 240
-"""Characters of what one side says in a row."""
-INDEX = re.compile(r"\[[0-9]+\]")
 MARKS = {"added": "+", "removed": "-", "renamed": "=", "moved": ">", "changed": "~"}
-NOUNS = {"issue": "issue order", "same": "same value", "apart": "vouched part"}
-"""Of kinds whose word alone would not say what they are."""
 
 
 def text(found: Diff) -> str:
@@ -80,7 +73,7 @@ def _pace(found: Diff) -> str:
         return ""
     if not amount.change:
         return f"{found.after} takes as long a round, {written(amount.after, 'ns')}"
-    share = "" if amount.share is None else f" ({percent(amount.share)})"
+    share = "" if amount.share is None else f" ({rounded_percent(amount.share)})"
     way = "faster" if amount.change < 0 else "slower"
     return f"{found.after} is {written(abs(amount.change), 'ns')}{share} {way} a round"
 
@@ -149,7 +142,7 @@ def verdict(one: Amount) -> tuple[str, str]:
     if not one.change:
         return "0", "same"
     sign = "+" if one.change > 0 else "-"
-    share = "" if one.share is None else f", {sign}{percent(one.share)}"
+    share = "" if one.share is None else f", {sign}{rounded_percent(one.share)}"
     judged = "" if one.verdict == "other" else one.verdict
     return f"{sign}{written(abs(one.change), one.unit)}{share}", judged
 
@@ -163,74 +156,6 @@ def _rows(found: Diff) -> Iterator[str]:
         yield f"  {MARKS[row.change]} {row_text(row)}{more}"
     if len(told) > MOST_ROWS:
         yield f"  and {len(told) - MOST_ROWS:,} more"
-
-
-def alike(rows: Sequence[Row]) -> list[tuple[Row, int]]:
-    """Rows that differ in nothing but indices are one, with how many there are: `layers[*].query`."""
-    groups: dict[Row, list[Row]] = {}
-    for row in rows:
-        was, now = (INDEX.sub("[*]", name) for name in (row.was, row.now))
-        before, after = (INDEX.sub("[*]", said) for said in (row.before, row.after))
-        groups.setdefault(Row(row.kind, was, now, before, after, row.parts), []).append(row)
-    told = [(one if len(some) > 1 else some[0], len(some)) for one, some in groups.items()]
-    return _fewer_buckets(told)
-
-
-def _fewer_buckets(told: list[tuple[Row, int]]) -> list[tuple[Row, int]]:
-    """Of many buckets that one side alone has, one row: the first and the last."""
-    found: list[tuple[Row, int]] = []
-    for change in ("removed", "added"):
-        some = [row for row, _ in told if row.kind == "bucket" and row.change == change]
-        if len(some) > MOST_BUCKETS:
-            first, last = some[0].name, some[-1].name
-            name = f"{first}, ... {last}"
-            was, now = (name, "") if change == "removed" else ("", name)
-            found.append((Row("bucket", was, now, "", ""), len(some)))
-            told = [one for one in told if one[0] not in some]
-    start = next(
-        (n for n, (row, _) in enumerate(told) if row.kind not in ("target", "setting")), len(told)
-    )
-    return told[:start] + found + told[start:]
-
-
-def row_text(row: Row) -> str:
-    kind, name, before, after = row_texts(row)
-    if row.change == "renamed":
-        return f"{kind} {row.was} is called {row.now}"
-    what, _, where = before.partition(" at ")
-    other, _, there = after.partition(" at ")
-    if where and where == there:  # of the same buckets
-        said = f"{what} -> {other} at {where}"
-    else:
-        said = " -> ".join(filter(None, (before, after)))
-    return f"{kind} {name}" + (f": {said}" if said else "")
-
-
-def row_texts(row: Row) -> tuple[str, str, str, str]:
-    """What it is of, its name, and what each side says, as short as a line needs it."""
-    before, after = row.before, row.after
-    if row.kind == "issue" and before and after:
-        before, after = _lists(before.split(", "), after.split(", "))
-    return NOUNS.get(row.kind, row.kind), row.name, _short(before), _short(after)
-
-
-def _lists(before: list[str], after: list[str]) -> tuple[str, str]:
-    """Two lists from a name in front of what differs to one behind it."""
-    most = min(len(before), len(after))
-    start = next((n for n in range(most) if before[n] != after[n]), most)
-    end = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
-    first, last = max(start - 1, 0), max(end - 1, 0)
-    before, after = (side[first : len(side) - last] for side in (before, after))
-    lead, trail = ["..."] * (first > 0), ["..."] * (last > 0)
-    return ", ".join(lead + before + trail), ", ".join(lead + after + trail)
-
-
-def _short(text: str) -> str:
-    """A text that a line can hold: of a longer one both ends."""
-    if len(text) <= LONGEST:
-        return text
-    half = LONGEST // 2
-    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _orders(found: Diff) -> Iterator[str]:

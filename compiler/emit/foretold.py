@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 
 from plait.compiler.emit.picture import Arrow, Bar, Group, Lane, Picture, Round, Table
+from plait.compiler.measures.graph import Graph
+from plait.compiler.measures.slack_to_end import slacks_to_end
 from plait.compiler.timing import timeline
-from plait.compiler.timing.dependencies import dependencies, slacks
-from plait.compiler.timing.drawn import called, shown
+from plait.compiler.timing.drawn import called
 from plait.compiler.timing.issue import Doing
 from plait.compiler.timing.simulate import Simulation
+from plait.dsl.render.figures import percent, shown
 from plait.runtime.schedule import Schedule
 
 
@@ -49,8 +52,8 @@ def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
 
 def group(found: Simulation, name: str) -> Group:
     """A simulation as one group of a picture, such as `A` or `predicted`."""
-    after = dependencies(found)
-    slack = slacks(found, after)
+    graph = Graph(found)
+    slack = slacks_to_end(graph)
     found_lanes = timeline.lanes(found)
     bars = {
         bar.number: _bar(found, bar, slack[bar.number]) for lane in found_lanes for bar in lane.bars
@@ -65,12 +68,17 @@ def group(found: Simulation, name: str) -> Group:
         else bars[one.span].replace(start=one.start, end=one.end)
         for one in found.path()
     )
-    arrows = tuple(
-        Arrow(one.source, one.target, found.spans[one.target].cause == one.source)
-        for one in after
-        if one.why == "wait" and {one.source, one.target} <= bars.keys()
-    )
+    arrows = tuple(arrow for arrow in _arrows(graph) if {arrow.source, arrow.target} <= bars.keys())
     return Group(name, lanes, path, tuple(_rounds(found)), arrows)
+
+
+def _arrows(graph: Graph) -> Iterator[Arrow]:
+    """For waits; that ranks meet is not drawn."""
+    for target, sources in enumerate(graph.sources):
+        span = graph.spans[target]
+        for one in sources:
+            if one.how == "event" and graph.spans[one.span].what.rank == span.what.rank:
+                yield Arrow(one.span, target, span.cause == one.span)
 
 
 def decisive_table(found: Simulation) -> Table:
@@ -78,7 +86,7 @@ def decisive_table(found: Simulation) -> Table:
     path = timeline.last_round(found)
     whole = sum(one.end - one.start for one in path)
     rows = (
-        (shown(time), f"{100 * time / whole:.1f} %", kind, name)
+        (shown(time), percent(Fraction(time, whole)), kind, name)
         for kind, name, time in timeline.decisive(found, path)
     )
     title = f"What decides {called(found)}, of {shown(whole)}"

@@ -12,8 +12,8 @@ from plait.compiler.emit.foretold import group as foretold_group
 from plait.compiler.emit.foretold import named
 from plait.compiler.emit.picture import Bar, Group, Lane, Picture, Round
 from plait.compiler.timing.costs import Profile
-from plait.compiler.timing.drawn import shown
 from plait.compiler.timing.simulate import simulate
+from plait.dsl.render.figures import shown
 
 MOST_FORETOLD = 16
 """Rounds that are simulated to stand below."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from plait.compiler.emit.palette import DARK, LIGHT
 from plait.compiler.emit.picture import KINDS, Bar, Group, Picture, Round, stacked
-from plait.compiler.timing.drawn import shown
 from plait.compiler.timing.ticks import ticks
+from plait.dsl.render.cut import cut
+from plait.dsl.render.figures import shown
 from plait.dsl.render.printable import printable
 
 WIDTH = 960
@@ -79,10 +80,10 @@ class _Drawing:
 
     def head(self) -> None:
         columns = (self.width - 2 * EDGE) // CELL
-        self.write(EDGE * 100, self.y + 14, _cut(self.picture.title, columns * 4 // 5), "title ink")
+        self.write(EDGE * 100, self.y + 14, cut(self.picture.title, columns * 4 // 5), "title ink")
         self.y += 24
         for note in self.picture.notes:
-            self.write(EDGE * 100, self.y + 10, _cut(note, columns), "soft")
+            self.write(EDGE * 100, self.y + 10, cut(note, columns), "soft")
             self.y += 18
         self.y += 8
 
@@ -96,7 +97,7 @@ class _Drawing:
 
     def group(self, group: Group) -> None:
         if len(self.picture.groups) > 1:
-            self.write(EDGE * 100, self.y + 20, _cut(group.name, 80), "group ink")
+            self.write(EDGE * 100, self.y + 20, cut(group.name, 80), "group ink")
             self.y += TITLE
         place, top = len(self.parts), self.y
         if group.rounds:
@@ -130,7 +131,7 @@ class _Drawing:
                 return
 
     def row(self, label: str, bars: Sequence[Bar]) -> None:
-        self.write((self.gutter - 12) * 100, self.y + 17, _cut(label, LONGEST_LABEL), "ink right")
+        self.write((self.gutter - 12) * 100, self.y + 17, cut(label, LONGEST_LABEL), "ink right")
         drawn = ("", -1)
         for bar in bars:
             colour = "accent" if bar.on_path else bar.kind if bar.kind in KINDS else "phase"
@@ -153,7 +154,7 @@ class _Drawing:
         columns = ((right - left) // 100 - 9) // CELL
         if high == BAR and columns >= min(cell_len(printable(bar.name)), 3):
             ink = "on-accent" if bar.on_path else "ink"
-            self.write(left + 500, self.y + 17, _cut(bar.name, columns), ink)
+            self.write(left + 500, self.y + 17, cut(bar.name, columns), ink)
 
     def arrow(self, above: int, source: Bar, below: int, target: Bar) -> None:
         if above == below:
@@ -203,12 +204,6 @@ def _pixels(hundredths: int) -> str:
 
 def _harmless(text: str) -> str:
     return escape(printable(text))
-
-
-def _cut(text: str, columns: int) -> str:
-    """As much of a text as has room."""
-    text = printable(text)
-    return text if cell_len(text) <= columns else set_cell_size(text, columns - 1).rstrip() + "…"
 
 
 def _colours(scheme: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plait.compiler.measures.intervals import Interval, left, together, total
+from plait.compiler.intervals import Interval, left, together, total
 from plait.compiler.measures.window import Window
 from plait.dsl.record import Record
 

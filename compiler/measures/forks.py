@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plait.compiler.measures.intervals import left, together, total
+from plait.compiler.intervals import left, together, total
 from plait.compiler.measures.joins import arrived
 from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.started import Started

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from plait.compiler.branches import Branch, branches
 from plait.compiler.order import Order
 from plait.compiler.round import Close, Edge, Phase, Round
-from plait.compiler.views.branches import Branch, branches
 from plait.dsl.record import Record
 
 

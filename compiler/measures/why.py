@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal, TypeAlias
 
+from plait.compiler.intervals import Interval
 from plait.compiler.measures.communication import Exchange
-from plait.compiler.measures.intervals import Interval
 from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.window import Window
 from plait.compiler.timing.sharing import WHOLE

@@ -43,7 +43,7 @@ def check(orders: list[Order], target: Target) -> list[Diagnostic]:
         return []
     # Late: few targets say so, and loading costs start-up.
     from plait.compiler.budgets.bill import bill_of
-    from plait.compiler.budgets.graphs import in_words
+    from plait.dsl.render.figures import in_words
 
     most = target.graphs.memory_mib << 20
     bill = bill_of([one.round for one in orders], target)

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from plait.compiler.timing.path import Segment
 from plait.compiler.timing.simulate import Simulation
-from plait.compiler.timing.ticks import UNITS, ticks
+from plait.compiler.timing.ticks import ticks
 from plait.compiler.timing.timeline import Bar, Lane, Wait, decisive, lanes, last_round
+from plait.dsl.render.cut import cut
+from plait.dsl.render.figures import percent, shown
 from plait.dsl.render.printable import printable
 
 COLUMNS = 100
@@ -46,7 +49,7 @@ def _axis(found: Simulation, start: int, columns: int) -> Iterator[str]:
     from rich.cells import cell_len, set_cell_size
 
     made = lanes(found)
-    names = [_cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
+    names = [cut(lane.name, min(columns // 4, LONGEST_LABEL)) for lane in made]
     margin = max(map(cell_len, names), default=0)
     width = max(columns - margin - 1, LEAST)
     length = max(found.end - start, 1)
@@ -89,21 +92,11 @@ def _named(name: str, fill: str, room: int) -> list[str]:
     if room > 2:
         cells[0] = "["
         place = 1
-        for character in _cut(name, room - 2, least=4):
+        for character in cut(name, room - 2, least=4):
             wide = cell_len(character)
             cells[place : place + wide] = [character, *[""] * (wide - 1)]
             place += wide
     return cells
-
-
-def _cut(text: str, columns: int, least: int = 2) -> str:
-    """As much of a text as has room, but nothing where less than so many columns have."""
-    from rich.cells import cell_len, set_cell_size
-
-    text = printable(text)
-    if cell_len(text) <= columns:
-        return text
-    return set_cell_size(text, columns - 1).rstrip() + "…" if columns >= least else ""
 
 
 def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
@@ -111,29 +104,12 @@ def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
     whole = max(sum(time for _, _, time in rows), 1)
     yield f"what decides {called(found)}, of {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
-        yield f"  {shown(time):>10} {_share(time, whole)}  {kind} {printable(name)}".rstrip()
+        yield f"  {shown(time):>10} {percent(Fraction(time, whole)):>7}  {kind} {printable(name)}".rstrip()
     if len(rows) > MOST_ROWS:
         rest = sum(time for _, _, time in rows[MOST_ROWS:])
-        yield f"  {shown(rest):>10} {_share(rest, whole)}  {len(rows) - MOST_ROWS} more"
+        yield f"  {shown(rest):>10} {percent(Fraction(rest, whole)):>7}  {len(rows) - MOST_ROWS} more"
 
 
 def called(found: Simulation) -> str:
     """What the last round is called."""
     return f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
-
-
-def _share(time: int, whole: int) -> str:
-    return f"{100 * time / whole:5.1f} %"
-
-
-def shown(time: int) -> str:
-    """Nanoseconds in the largest unit that leaves a digit before the point: `8.42 ms`.
-
-    >>> shown(8_415_000), shown(999_999), shown(1_500), shown(12)
-    ('8.42 ms', '1,000 us', '1.5 us', '12 ns')
-    """
-    unit, each = next(one for one in UNITS if abs(time) >= one[1] or one[1] == 1)
-    digits = 0 if each == 1 else 2 if abs(time) < 10 * each else 1 if abs(time) < 100 * each else 0
-    whole, rest = divmod((abs(time) * 10**digits + each // 2) // each, 10**digits)
-    told = f"{whole:,}.{rest:0{digits}}".rstrip("0").rstrip(".") if digits else f"{whole:,}"
-    return f"{'-' * (time < 0)}{told} {unit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-UNITS = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
+from plait.dsl.render.figures import UNITS
 
 
 def ticks(end: int, most: int) -> Iterator[tuple[int, str]]:

@@ -30,7 +30,6 @@ OPERATOR = re.compile(r".*::|aclnn|.*Backward[0-9]*$")
 AUTOMATIC = re.compile(r'\{.{0,400}?"opName"\s*:\s*"([^"]{1,200})"')
 """A mark that the profiler makes of a communication itself."""
 GAPS = re.compile(r"PROFILING_(ENABLE|DISABLE)|CAPTURE_WAIT|MEM_WAIT_VALUE")
-HOST_TASKS = frozenset(("acl", "node", "model", "hccl"))
 
 
 def read_ascend_view(file: str, events: list[Any]) -> Trace:

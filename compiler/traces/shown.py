@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from plait.compiler.traces.summary import Summary
+from plait.dsl.render.cut import cut
+from plait.dsl.render.figures import counted
 from plait.dsl.render.printable import printable
 
 MOST = 10
@@ -42,7 +44,7 @@ def _head(found: Summary) -> Iterator[str]:
         yield f"  {name:<14} {_short(said)}"
     yield f"  {'span':<14} {micros(found.span):>16}   of {micros(trace.end)} in the trace"
     for kind, slices, time in found.kinds:
-        yield f"  {kind:<14} {micros(time):>16}   in {_count(slices, 'slice')}"
+        yield f"  {kind:<14} {micros(time):>16}   in {counted(slices, 'slice')}"
 
 
 def _lanes(found: Summary) -> Iterator[str]:
@@ -57,8 +59,8 @@ def _lanes(found: Summary) -> Iterator[str]:
     kernels, kernels_seen, graphs, graphs_seen = found.trace.coverage
     seen = kernels_seen + graphs_seen
     if found.threads:
-        launched = f", {_count(kernels + graphs, 'launch', 'launches')}, of {seen:,} with what they launched"
-        yield f"  and {_count(found.threads, 'thread')} of the host{launched if kernels + graphs else ''}"
+        launched = f", {counted(kernels + graphs, 'launch', 'launches')}, of {seen:,} with what they launched"
+        yield f"  and {counted(found.threads, 'thread')} of the host{launched if kernels + graphs else ''}"
 
 
 def _replays(found: Summary) -> Iterator[str]:
@@ -70,7 +72,7 @@ def _replays(found: Summary) -> Iterator[str]:
     rows = sorted(found.replays, key=lambda one: -one.time)
     for graph, size, count, time in rows[:MOST]:
         name = f"graph {_short(graph)}: " if graph else ""
-        yield f"  {name}{count:,} of {_count(size, 'slice')}, {micros(time // count)} each"
+        yield f"  {name}{count:,} of {counted(size, 'slice')}, {micros(time // count)} each"
     yield from _more(rows)
 
 
@@ -99,7 +101,7 @@ def _rounds(found: Summary) -> Iterator[str]:
     for one in rounds[:MOST]:
         sizes = ", ".join(f"{_short(dim)}={size}" for dim, size in one.live)
         facts = [_short(one.bucket), sizes and f"live {sizes}"]
-        facts += ["" if one.accepted is None else f"{_count(one.accepted, 'token')} committed"]
+        facts += ["" if one.accepted is None else f"{counted(one.accepted, 'token')} committed"]
         facts += ["idle" if one.idle else ""]
         told = "; ".join(fact for fact in facts if fact)
         yield f"  {one.number:>6} {micros(one.end - one.start):>16}   {told}"
@@ -109,11 +111,11 @@ def _rounds(found: Summary) -> Iterator[str]:
 def _ranges(found: Summary) -> Iterator[str]:
     if not found.ranges:
         return
-    windows = _count(len(found.trace.windows), "window")
-    yield f"ranges {windows} of {_count(len(found.ranges), 'name')}"
+    windows = counted(len(found.trace.windows), "window")
+    yield f"ranges {windows} of {counted(len(found.ranges), 'name')}"
     for name, how, windows, slices, time in found.ranges[:MOST]:
-        counted = f"{_count(windows, 'window')}, {_count(slices, 'slice')}, {how}"
-        yield f"  {micros(time):>16}   {_short(name)} ({counted})"
+        told = f"{counted(windows, 'window')}, {counted(slices, 'slice')}, {how}"
+        yield f"  {micros(time):>16}   {_short(name)} ({told})"
     yield from _more(found.ranges)
 
 
@@ -121,7 +123,7 @@ def _arrows(found: Summary) -> Iterator[str]:
     for category, pairs, no_start, no_end in found.trace.arrows:
         rest = [f"{no_start:,} without a start"] * (no_start > 0)
         rest += [f"{no_end:,} without an end"] * (no_end > 0)
-        yield f"arrows {_short(category)}: {', '.join([_count(pairs, 'pair'), *rest])}"
+        yield f"arrows {_short(category)}: {', '.join([counted(pairs, 'pair'), *rest])}"
 
 
 def _stated(found: Summary) -> Iterator[str]:
@@ -157,10 +159,5 @@ def _more(rows: Sequence[object]) -> Iterator[str]:
         yield f"  and {len(rows) - MOST:,} more"
 
 
-def _count(number: int, one: str, several: str = "") -> str:
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
 def _short(name: str) -> str:
-    name = printable(name)
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return cut(name, LONGEST)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from plait.compiler.intervals import together, total
 from plait.compiler.traces.model import Slice, Trace
 from plait.compiler.traces.rows import DEVICE_WORK, HOST
 
@@ -78,8 +79,8 @@ def summary(trace: Trace) -> Summary:
     lanes = []
     for lane, slices in sorted(by_lane.items()):
         work = [(one.start, one.end) for one in slices if one.kind != "wait"]
-        busy = _covered(work)
-        both = _covered(_within(((one.start, one.end) for one in slices), start, end))
+        busy = total(together(work))
+        both = total(together(_within(((one.start, one.end) for one in slices), start, end)))
         lanes.append(
             LaneTotals(lane, len(slices), busy, max(both - busy, 0), span - max(both, busy))
         )
@@ -95,16 +96,6 @@ def summary(trace: Trace) -> Summary:
         _replays(trace),
         _ranges(trace),
     )
-
-
-def _covered(spans: Iterable[tuple[int, int]]) -> int:
-    """Of spans by start, the time in which there is one at least."""
-    found, until = 0, -1
-    for start, end in spans:
-        if end > until:
-            found += end - max(start, until)
-            until = end
-    return found
 
 
 def _within(spans: Iterable[tuple[int, int]], start: int, end: int) -> Iterable[tuple[int, int]]:

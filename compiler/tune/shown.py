@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from plait.compiler.budgets.graphs import in_words
-from plait.compiler.timing.drawn import shown as time_shown
 from plait.compiler.tune.candidate import Candidate
 from plait.compiler.tune.price import Objective, Price
 from plait.compiler.tune.search import Ended, Tuned
+from plait.dsl.render.figures import counted, in_words, percent, shown
 
 ENDED: dict[Ended, str] = {
     "all": "all that the moves lead to was tried: this is the best of it",
@@ -44,9 +43,9 @@ def _steps(found: Tuned) -> list[str]:
 
 
 def _bound(found: Tuned) -> list[str]:
-    bound = time_shown(round(found.bound.time))
-    gap = float(100 * found.gap)
-    above = f"; this one is {gap:.1f} % above it" if gap else ", and this one is as fast"
+    bound = shown(round(found.bound.time))
+    gap = found.gap
+    above = f"; this one is {percent(gap)} above it" if gap else ", and this one is as fast"
     return [
         f"no schedule of these phases takes less than {bound} a round ({found.bound.what}){above}"
     ]
@@ -61,8 +60,7 @@ def _looked(found: Tuned) -> list[str]:
         f"{counts.unsound:,} refused" + (f" ({refused})" if refused else ""),
         f"{counts.other_work:,} that would compute something else",
     ]
-    texts = f"{counts.seen:,} other text{'s' * (counts.seen != 1)}"
-    return [f"looked at {texts}: " + ", ".join(parts)]
+    return [f"looked at {counted(counts.seen, 'other text')}: " + ", ".join(parts)]
 
 
 def _front(found: Tuned) -> list[str]:
@@ -71,7 +69,7 @@ def _front(found: Tuned) -> list[str]:
     out.append(f"  {'a token' if tokens else 'a round':>10} {'memory':>12} streams steps")
     for one in found.front:
         price = _price(one)
-        time = time_shown(round(price.token if tokens else price.time))
+        time = shown(round(price.token if tokens else price.time))
         mark = "  <- this one" if price.figures == _price(found.best).figures else ""
         row = f"  {time:>10} {in_words(price.memory):>12} {price.streams:>7} {len(one.steps):>5}"
         out.append(f"{row}{mark}")
@@ -133,8 +131,8 @@ def _figure(objective: Objective) -> Any:
     if objective == "memory":
         return lambda price: in_words(price.memory)
     if objective == "token":
-        return lambda price: time_shown(round(price.token))
-    return lambda price: time_shown(round(price.time))
+        return lambda price: shown(round(price.token))
+    return lambda price: shown(round(price.time))
 
 
 def _unit(objective: Objective) -> str:

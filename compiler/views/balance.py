@@ -7,8 +7,8 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.balance import Balance
-from plait.compiler.timing.drawn import shown
-from plait.compiler.views.times import head
+from plait.compiler.views.summary import head
+from plait.dsl.render.figures import shown
 
 
 def balance_data(

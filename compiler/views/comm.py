@@ -6,9 +6,9 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.communication import Exchange
-from plait.compiler.timing.drawn import shown
 from plait.compiler.views.steps import few
-from plait.compiler.views.times import exposed_data, exposed_text, head
+from plait.compiler.views.summary import exposed_data, exposed_text, head
+from plait.dsl.render.figures import shown
 
 
 def comm_data(account: Account) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from plait.compiler.branches import Beside, Branch, branches
 from plait.compiler.order import Order, order
 from plait.compiler.races.conflicts import races
 from plait.compiler.round import Edge, Open, Phase, Vote
-from plait.compiler.views.branches import Beside, Branch, branches
 from plait.compiler.views.steps import few
 from plait.dsl.values import plain
 

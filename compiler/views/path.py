@@ -6,8 +6,8 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.named import lane_named, named
-from plait.compiler.timing.drawn import shown
-from plait.compiler.views.times import head
+from plait.compiler.views.summary import head
+from plait.dsl.render.figures import shown
 
 
 def path_data(account: Account) -> dict[str, Any]:

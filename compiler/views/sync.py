@@ -10,9 +10,9 @@ from typing import Any
 from plait.compiler.order import Order
 from plait.compiler.round import Edge, Round
 from plait.compiler.target import Target
-from plait.compiler.views.counted import counted
 from plait.compiler.views.hollow import Whole, whole, whole_lines
 from plait.compiler.wiring import Cover, Pair, Reason, account
+from plait.dsl.render.figures import counted
 from plait.dsl.values import plain
 from plait.runtime.schedule import Bucket, Schedule
 

@@ -23,14 +23,14 @@ VERBS = {
     "explain": "explain a round, or a rule",
     "compile": "compile a spec to a schedule",
     "run": "decode prompts with a compiled round",
+    "simulate": "foretell how long rounds take, from costs",
     "diff": "compare two schedules",
+    "tune": "search for a better schedule of the same round",
+    "trace": "read traces of profilers",
+    "calibrate": "take costs from rounds that were measured",
     "fmt": "lay specs out in the one way there is",
     "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
-    "simulate": "foretell how long rounds take, from costs",
-    "tune": "search for a better schedule of the same round",
-    "calibrate": "take costs from rounds that were measured",
-    "trace": "read traces of profilers",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except Refused as refused:
-        print(f"plait {options.verb}: {refused}", file=sys.stderr)
+        _say(f"plait {options.verb}: {refused}")
         return refused.code
     except BrokenPipeError:
         # Whoever read the output has enough of it. Python would complain again at exit.
@@ -59,11 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return 130
     except ModuleNotFoundError as error:
-        print(f"plait {options.verb}: {_missing(error)}", file=sys.stderr)
+        _say(f"plait {options.verb}: {_missing(error)}")
         return WRONG_ENVIRONMENT
     except OSError as error:
-        print(f"plait {options.verb}: {_unusable(error)}", file=sys.stderr)
+        _say(f"plait {options.verb}: {_unusable(error)}")
         return WRONG_INPUT
+
+
+def _say(line: str) -> None:
+    """What names of files, and of what is in them, cannot steer a terminal with."""
+    from plait.dsl.render.printable import printable
+
+    print(printable(line), file=sys.stderr)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from plait.compiler.branches import branches
 from plait.compiler.compile import Asked, compile_source, prove, prove_all, read_source
 from plait.compiler.diff.diff import diff
 from plait.compiler.order import Order
 from plait.compiler.round import HOST
-from plait.compiler.views.branches import branches
 from plait.dsl.diagnostic import SpecError
 from plait.dsl.parser import parse
 from plait.dsl.settings import variants_of

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from drawing.safe import safe_round
 from plait.compiler.compile import Asked, compile_source
+from plait.compiler.intervals import together
 from plait.compiler.measures.communication import exchanges
 from plait.compiler.measures.graph import Graph
-from plait.compiler.measures.intervals import together
 from plait.compiler.measures.measures import measures
 from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.slack import slacks

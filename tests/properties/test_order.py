@@ -8,10 +8,10 @@ import networkx
 from hypothesis import given, settings
 
 from drawing.rounds import elaborated, mended, round_texts, slow_order
+from plait.compiler.branches import branches
 from plait.compiler.order import order, rounds_needed
 from plait.compiler.races.conflicts import races
 from plait.compiler.round import HOST, Close, Edge, Open, Phase, Round
-from plait.compiler.views.branches import branches
 
 
 @given(round_texts())

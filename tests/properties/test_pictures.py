@@ -19,8 +19,9 @@ from plait.compiler.emit.page.page import as_json
 from plait.compiler.emit.perfetto import perfetto
 from plait.compiler.emit.picture import Bar, stacked
 from plait.compiler.emit.svg import svg
+from plait.compiler.measures.graph import Graph
+from plait.compiler.measures.slack_to_end import slacks_to_end
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
-from plait.compiler.timing.dependencies import dependencies, slacks
 from plait.compiler.timing.drawn import drawn
 from plait.compiler.timing.sharing import WHOLE
 from plait.compiler.timing.simulate import Simulation, simulate
@@ -58,28 +59,27 @@ def found() -> list[Simulation]:
 def test_all_that_a_span_came_after_is_known(found: list[Simulation]) -> None:
     """It had ended when the span began, and one of it is the cause by the simulation's own account."""
     for one in found:
-        sources: dict[int, set[int]] = {}
-        for after in dependencies(one):
-            assert one.spans[after.source].end <= one.spans[after.target].start
-            sources.setdefault(after.target, set()).add(after.source)
-        for number, span in enumerate(one.spans):
-            assert span.cause in sources.get(number, {-1}) | {-1}
+        graph = Graph(one)
+        for number, sources in enumerate(graph.sources):
+            known = {source.span for source in sources}
+            assert all(one.spans[each].end <= graph.begins[number] for each in known)
+            assert one.spans[number].cause in known | {-1}
 
 
 def test_slack_is_what_the_longest_way_to_the_end_leaves(found: list[Simulation]) -> None:
     """As networkx finds that way; what is on the critical path has none."""
     for one in found:
-        after = dependencies(one)
-        graph = nx.DiGraph((edge.source, edge.target) for edge in after)
+        made = Graph(one)
+        graph = nx.DiGraph((a, b) for a, after in enumerate(made.after) for b in after)
         graph.add_nodes_from(range(len(one.spans)))
         tail = [0] * len(one.spans)
         for number in reversed(list(nx.topological_sort(graph))):
             follow = graph.successors(number)
             tail[number] = max(
-                (one.spans[n].end - one.spans[n].start + tail[n] for n in follow), default=0
+                (one.spans[n].end - made.begins[n] + tail[n] for n in follow), default=0
             )
         expected = [one.end - span.end - tail[n] for n, span in enumerate(one.spans)]
-        assert slacks(one, after) == expected
+        assert slacks_to_end(made) == expected
         assert all(not expected[s.span] for s in one.path() if s.span is not None)
 
 

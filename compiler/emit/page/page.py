@@ -11,7 +11,7 @@ from typing import Any
 
 from plait.compiler.emit.palette import DARK, LIGHT, variables
 from plait.compiler.emit.picture import KINDS, Bar, Group, Picture, stacked
-from plait.compiler.timing.drawn import shown
+from plait.dsl.render.figures import shown
 from plait.dsl.render.printable import printable
 
 HERE = Path(__file__).parent

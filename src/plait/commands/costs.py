@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from plait.runtime.schedule import Schedule
 
 MOST_OF_A_GROUP = 4096
+MOST_NAMED = 8
 
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +58,18 @@ def profile_asked(options: argparse.Namespace, schedule: Schedule) -> Profile:
         return default_profile(schedule.target.name)
     except TargetError as error:
         raise Refused(str(error)) from None
+
+
+def tell_unpriced(
+    options: argparse.Namespace, profile: Profile, unpriced: Sequence[str], where: str = ""
+) -> None:
+    """On stderr, what a simulation had no cost of; nothing where it had all."""
+    from plait.dsl.render.printable import printable
+
+    if unpriced:
+        names = ", ".join(unpriced[:MOST_NAMED]) + ", ..." * (len(unpriced) > MOST_NAMED)
+        line = f"{profile.name} has no cost of {names}: they take no time{where}"
+        print(printable(f"plait {options.verb}: {line}"), file=sys.stderr)
 
 
 def requests_asked(options: argparse.Namespace) -> tuple[int, ...]:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, write_whole
+from plait.commands.asked import add_spec_arguments
 from plait.commands.costs import accepted_asked, add_cost_arguments
+from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.sides import add_side_arguments, sides_asked
 from plait.exit import DIFFERS, FINE, Refused
-
-if TYPE_CHECKING:
-    from plait.compiler.diff.diff import Diff
-    from plait.compiler.diff.side import Side
 
 DESCRIPTION = (
     "Compare two schedules: what one has and the other has not, what that changes in order, time and "
@@ -64,8 +60,10 @@ def run(options: argparse.Namespace) -> int:
     before, after = sides_asked(options)
     found = diff(before, after, accepted and accepted.mean)
     failed = failures(found, gates)
-    if options.html or options.svg:
-        _write(options, found, before, after)
+    if pictures_asked(options):
+        from plait.compiler.diff.picture import picture
+
+        write_pictures(options, picture(found, before, after))
     if options.json:
         import json
 
@@ -79,18 +77,3 @@ def run(options: argparse.Namespace) -> int:
     if gates:
         return DIFFERS if failed else FINE
     return DIFFERS if found else FINE
-
-
-def _write(options: argparse.Namespace, found: Diff, before: Side, after: Side) -> None:
-    """The pictures that are asked for."""
-    from plait.compiler.diff.picture import picture
-
-    made = picture(found, before, after)
-    if options.html:
-        from plait.compiler.emit.page.page import page
-
-        write_whole(options.html, page(made))
-    if options.svg:
-        from plait.compiler.emit.svg import svg
-
-        write_whole(options.svg, svg(made))

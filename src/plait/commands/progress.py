@@ -8,4 +8,6 @@ import sys
 def progress(text: str) -> None:
     """One line of a terminal, written over the last one; nothing takes it away."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        from plait.dsl.render.printable import printable
+
+        print(f"\r\x1b[K{printable(text)}", end="", file=sys.stderr, flush=True)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, write_whole
 from plait.commands.interleavings import check_seeds, chosen, compare_seeds, run_mixing
 from plait.commands.log import show_log
+from plait.commands.outcome import show_outcome
 from plait.commands.progress import progress
 from plait.commands.refusing import refusing_runs
+from plait.commands.texts import MARK, Printer, write_text
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
     from plait.runtime.devices.base import Device
     from plait.runtime.devices.job import PhaseError
-    from plait.runtime.eagle.request import Request
-    from plait.runtime.models.tiny.tokenizer import Tokenizer
     from plait.runtime.schedule import Schedule
     from plait.runtime.trace import Trace
 
@@ -29,8 +29,6 @@ LARGEST_PROMPTS = 1 << 24
 """Bytes of a prompts file."""
 TURNS = 16
 """Rounds that are traced, and then as many that are not."""
-MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
-"""Before a prompt."""
 
 
 DESCRIPTION = (
@@ -145,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
         print(json.dumps(outcome, indent=2, ensure_ascii=ascii_only))
     else:
-        _print(outcome, options)
+        show_outcome(outcome, options.trace)
     if trace is not None:
         print(end="", flush=True)
         write_whole(options.trace, trace.to_json(schedule.name, schedule))
@@ -181,7 +179,7 @@ def _decode(
         together = Together(schedule, options.device)
         requests = requests_for(checkpoint, prompts, options.max_new_tokens)
         live = not options.json and together.size == 1
-        printer = _Printer(checkpoint.tokenizer, prompts) if live else None
+        printer = Printer(checkpoint.tokenizer, prompts) if live else None
         found = decode(
             schedule,
             checkpoint.model(options.mode),
@@ -201,7 +199,7 @@ def _decode(
         outcome = together.gathered(report(found, schedule, checkpoint, options.mode))
     if together.size > 1 and not together.rank and not options.json:
         for prompt, text in zip(prompts, outcome["text"], strict=True):
-            _write(f"\n{MARK} {prompt}{text}\n")
+            write_text(f"\n{MARK} {prompt}{text}\n")
     if compare is not None:
         outcome["compared"] = compare.report()
     unchecked = {"unchecked": list(schedule.unchecked)} if schedule.unchecked else {}
@@ -262,119 +260,3 @@ def _prompt_of(path: Path, number: int, line: str) -> str:
     if not isinstance(prompt, str):
         raise Refused(f'{path}:{number}: should be a text, or an object with a text "prompt"')
     return prompt
-
-
-class _Printer:
-    """Prints texts as they come: the first unfinished one at once, the others when it is their turn."""
-
-    def __init__(self, tokenizer: Tokenizer, prompts: list[str]):
-        self.tokenizer = tokenizer
-        self.prompts = prompts
-        self.order: list[Request] = []
-        self.shown = 0
-        self.at = 0
-
-    def take(self, request: Request, count: int) -> None:
-        if not self.order:
-            progress("")
-        if request not in self.order:  # requests are first heard of in the order they were given
-            self.order.append(request)
-        self._advance()
-
-    def finish(self, requests: list[Request]) -> None:
-        self.order = requests
-        self._advance()
-
-    def _advance(self) -> None:
-        while self.at < len(self.order):
-            request = self.order[self.at]
-            if not self.shown:
-                _write(f"\n{MARK} {self.prompts[self.at]}")
-            text = self.tokenizer.decode(request.tokens)
-            if not request.done:
-                text = text.rstrip("\N{REPLACEMENT CHARACTER}")  # bytes still to come
-            new = text[max(self.shown - 1, 0) :]
-            _write(new)
-            self.shown = len(text) + 1
-            if not request.done:
-                return
-            _write("\n")
-            self.at += 1
-            self.shown = 0
-
-
-def _write(text: str) -> None:
-    print(text, end="", flush=True)  # unlike `write`, it allows for a closed stdout
-
-
-def _memory(outcome: dict[str, Any]) -> str:
-    """What was allocated, beside what was planned of it."""
-    graphs = sum(sum(bucket.values()) for bucket in outcome["graph_bytes"].values())
-    planned = f"{outcome['arena_bytes']:,} in the plan, which saves {outcome['saved_bytes']:,}"
-    return f"{outcome['buffer_bytes']:,} bytes of buffers ({planned}), {graphs:,} of graphs"
-
-
-def _print(outcome: dict[str, Any], options: argparse.Namespace) -> None:
-    histogram = "  ".join(f"{n}: {times}" for n, times in outcome["accepted_histogram"].items())
-    buckets = ", ".join(f"{size} ({rounds} rounds)" for size, rounds in outcome["buckets"].items())
-    rows = ", ".join(f"{name} {width}" for name, width in outcome["widths"].items()) or "none"
-    distinct = outcome["distinct_4gram_ratio"]
-    lines = [
-        ("schedule", f"{outcome['schedule']} ({outcome['source']}), mode {outcome['mode']}"),
-        *([("ranks", f"{outcome['ranks']}, {outcome['exchange']}")] if outcome["exchange"] else []),
-        ("capture", outcome["capture"] if outcome["widths"] else "none: all phases eager"),
-        ("rounds", f"{outcome['rounds']}, {outcome['waits']} waits each"),
-        ("buckets", buckets or "-"),
-        ("rows a request", rows),
-        ("memory", _memory(outcome)),
-        ("accepted a round", f"{outcome['accepted_mean']:.2f}   ({histogram})"),
-        ("distinct 4-grams", "-" if distinct is None else f"{distinct:.2f}"),
-        ("tokens/s", _speed(outcome)),
-        ("cost a token", _cost(outcome)),
-    ]
-    if outcome["faults"]:
-        count = len(outcome["faults"])
-        what = f"{count} round{'s' * (count != 1)} failed, the requests prefilled again"
-        lines.insert(3, ("faults", what))
-    for lost in outcome["lost"]:
-        sizes = ", ".join(f"{dim} = {size}" for dim, size in lost["sizes"].items())
-        phases, rounds = lost["phases"], lost["rounds"]
-        times = (
-            f"{phases} phase{'s' * (phases != 1)} one by one in {rounds} round{'s' * (rounds != 1)}"
-        )
-        lines.append(("no graph", f"{lost['capture']} at {sizes}: {times}"))
-    if (compared := outcome.get("compared")) is not None:
-        lines.append(("compared", _compared(compared)))
-    if "unchecked" in outcome:
-        lines.insert(0, ("UNCHECKED", f"refused for {', '.join(outcome['unchecked'])}"))
-    print()
-    for name, value in lines:
-        print(f"{name:<17} {value}")
-    if options.trace:
-        print(f"{'trace':<17} {options.trace}   (open it at ui.perfetto.dev)")
-    if outcome["identical_to_plain"] is not None:
-        print(f"identical to plain: {'yes' if outcome['identical_to_plain'] else 'NO'}")
-
-
-def _compared(compared: dict[str, Any]) -> str:
-    if not compared["replays"]:
-        return "nothing: no graph was replayed"
-    if not compared["differing"]:
-        return f"{compared['replays']} replays, phase by phase: no difference"
-    return f"{compared['differing']} of {compared['replays']} replays differ\n{compared['text']}"
-
-
-def _cost(outcome: dict[str, Any]) -> str:
-    cost, accepted = outcome["cost_per_token"], outcome["accepted_mean"]
-    if cost is None:
-        return "-"
-    return f"{1e3 * cost:.2f} ms: {1e3 * cost * accepted:.2f} ms a round over {accepted:.2f} tokens"
-
-
-def _speed(outcome: dict[str, Any]) -> str:
-    speed, plain = outcome["tokens_per_s"], outcome["plain_tokens_per_s"]
-    if speed is None:
-        return "-   (prefill gives the first token of each text; there were no rounds)"
-    if plain is None:
-        return f"{speed:.0f} speculative"
-    return f"{speed:.0f} speculative, {plain:.0f} plain: {outcome['speedup']:.2f} x"

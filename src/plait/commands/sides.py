@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import asked_for, compiled, refuse, spec_source, split_variant
-from plait.commands.costs import bucket_asked, live_asked, profile_asked
+from plait.commands.costs import bucket_asked, live_asked, profile_asked, tell_unpriced
 from plait.commands.revision import checked_out, read_revision, revision_of, split_revision
 from plait.exit import Refused
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from plait.compiler.diff.side import Hazard, Side
     from plait.runtime.schedule import Schedule
 
-MOST_NAMED = 8
 LETTERS = ("a", "b")
 
 
@@ -150,7 +148,6 @@ def _side(
     from plait.compiler.measures.measures import measures
     from plait.compiler.timing.engine import Stuck
     from plait.compiler.timing.simulate import simulate
-    from plait.dsl.render.printable import printable
 
     bucket = bucket_asked(options, schedule)
     asked = live_asked(options)
@@ -163,8 +160,5 @@ def _side(
         side = side.replace(measures=measures(schedule, profile, bucket))
     except Stuck:
         return side.replace(stuck=True)
-    if unpriced:
-        names = ", ".join(unpriced[:MOST_NAMED]) + (", ..." if len(unpriced) > MOST_NAMED else "")
-        line = f"{profile.name} has no cost of {names}: they take no time in {title}"
-        print(printable(f"plait diff: {line}"), file=sys.stderr)
+    tell_unpriced(options, profile, unpriced, f" in {title}")
     return side

@@ -8,8 +8,15 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, compiled, write_whole
-from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.asked import add_spec_arguments, compiled
+from plait.commands.costs import (
+    accepted_asked,
+    add_cost_arguments,
+    bucket_asked,
+    profile_asked,
+    tell_unpriced,
+)
+from plait.commands.pictures import pictures_asked, write_pictures
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 10_000
 MOST_RANKS = 64
-MOST_NAMED = 8
 MOST_DRAWN = 200_000
 """Spans of a picture: what a browser still takes."""
 DESCRIPTION = (
@@ -55,9 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from plait.compiler.timing.drawn import drawn, shown
+    from plait.compiler.timing.drawn import drawn
     from plait.compiler.timing.engine import Stuck
     from plait.compiler.timing.simulate import simulate
+    from plait.dsl.render.figures import shown
 
     if not 1 <= options.rounds <= MOST_ROUNDS:
         raise Refused(f"--rounds {options.rounds}: from 1 to {MOST_ROUNDS:,}")
@@ -77,14 +84,9 @@ def run(options: argparse.Namespace) -> int:
         found = simulate(schedule, profile, [bucket] * options.rounds, skews)
     except Stuck:
         raise Refused(f"{options.spec}: a round waits in a circle") from None
-    if unpriced := found.unpriced():
-        names = ", ".join(unpriced[:MOST_NAMED]) + (", ..." if len(unpriced) > MOST_NAMED else "")
-        print(
-            f"plait simulate: {profile.name} has no cost of {names}: they take no time",
-            file=sys.stderr,
-        )
-    if options.html or options.svg or options.perfetto:
-        _write(options, found)
+    tell_unpriced(options, profile, found.unpriced())
+    if pictures_asked(options):
+        _draw(options, found)
     if options.json:
         from plait.compiler.timing.data import as_data
 
@@ -101,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _write(options: argparse.Namespace, found: Simulation) -> None:
+def _draw(options: argparse.Namespace, found: Simulation) -> None:
     """The pictures that are asked for."""
     from plait.compiler.emit.foretold import foretold
 
@@ -110,19 +112,7 @@ def _write(options: argparse.Namespace, found: Simulation) -> None:
             f"--rounds {options.rounds}: a picture of {len(found.spans):,} spans is more than anything "
             f"shows, at most {MOST_DRAWN:,}; ask for fewer rounds"
         )
-    picture = foretold(found)
-    if options.html:
-        from plait.compiler.emit.page.page import page
-
-        write_whole(options.html, page(picture))
-    if options.svg:
-        from plait.compiler.emit.svg import svg
-
-        write_whole(options.svg, svg(picture))
-    if options.perfetto:
-        from plait.compiler.emit.perfetto import perfetto
-
-        write_whole(options.perfetto, perfetto(picture))
+    write_pictures(options, foretold(found))
 
 
 def _columns() -> int:

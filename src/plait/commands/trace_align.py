@@ -8,11 +8,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plait.commands.asked import add_spec_arguments, compiled, write_whole
+from plait.commands.asked import add_spec_arguments, compiled
 from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.progress import progress
 from plait.exit import DIFFERS, FINE, Refused
 
@@ -86,10 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from plait.compiler.align.ranks import ranks
     from plait.compiler.align.text import ranks_text, text
+    from plait.dsl.render.printable import printable
 
     if not 0 <= options.threshold <= 1:
         raise Refused(f"--threshold {options.threshold:g}: write a share of 0 to 1")
-    if len(options.trace) > 1 and (options.html or options.perfetto or options.baseline):
+    if len(options.trace) > 1 and (pictures_asked(options) or options.baseline):
         raise Refused("--html, --perfetto and --baseline are for one trace")
     tolerance = None if options.tol is None else _time(options.tol)
     old = _baseline(options.baseline) if options.baseline else None
@@ -104,11 +107,11 @@ def run(options: argparse.Namespace) -> int:
         pages = [text(found) for found in reports]
         print("\n".join([*pages, ranks_text(beside)] if len(every) > 1 else pages), end="")
     print(end="", flush=True)
-    if options.html or options.perfetto:
+    if pictures_asked(options):
         _draw(options, *every[0])
     fallen = [one for found in reports for one in _fallen(options, found, old)]
     for one in fallen:
-        print(f"plait trace: {one}", file=sys.stderr)
+        print(printable(f"plait trace: {one}"), file=sys.stderr)
     broken = any(found["broken"] or found["overlaps"] for found in reports)
     return DIFFERS if fallen or broken else FINE
 
@@ -145,27 +148,20 @@ def _aligned(
 def _draw(options: argparse.Namespace, made: Aligned, found: dict[str, Any]) -> None:
     from plait.compiler.emit.measured import measured
 
-    picture = measured(made, found, profile_asked(options, made.schedule))
-    if options.html:
-        from plait.compiler.emit.page.page import page
-
-        write_whole(options.html, page(picture))
-    if options.perfetto:
-        from plait.compiler.emit.perfetto import perfetto
-
-        write_whole(options.perfetto, perfetto(picture))
+    write_pictures(options, measured(made, found, profile_asked(options, made.schedule)))
 
 
 def _fallen(options: argparse.Namespace, found: dict[str, Any], old: Any) -> Iterator[str]:
     """A sentence for every gate that was not met."""
     from plait.compiler.align.baseline import BaselineError, worse
+    from plait.dsl.render.figures import percent
 
     if options.max_exposed is not None:
         total = sum(one["total"] for one in found["communication"])
-        share = 100 * sum(one["exposed"] for one in found["communication"]) / max(total, 1)
-        if share > options.max_exposed:
+        share = Fraction(sum(one["exposed"] for one in found["communication"]), max(total, 1))
+        if 100 * share > options.max_exposed:
             yield (
-                f"{share:.1f} % of the communication is exposed, and --max-exposed allows "
+                f"{percent(share)} of the communication is exposed, and --max-exposed allows "
                 f"{options.max_exposed:g} %"
             )
     if old is not None:
@@ -177,13 +173,14 @@ def _fallen(options: argparse.Namespace, found: dict[str, Any], old: Any) -> Ite
 
 
 def _too_little(found: dict[str, Any], threshold: float) -> str:
+    from plait.dsl.render.figures import percent
     from plait.dsl.render.printable import printable
 
     match = found["matched"]
     missing = ", ".join(found["not_seen"]["nodes"][:6])
     return (
         f"{found['trace']}: {match['seen']:,} of the {match['expected']:,} nodes that its "
-        f"{found['rounds']['whole']:,} rounds declare were seen, {100 * match['share']:.1f} % where "
+        f"{found['rounds']['whole']:,} rounds declare were seen, {percent(match['share'])} where "
         f"{100 * threshold:g} % are asked for"
         + (f"; not seen: {missing}" if missing else "")
         + "".join(f"; {printable(note)}" for note in found["notes"][:1])

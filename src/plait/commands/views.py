@@ -50,7 +50,8 @@ def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.commands.timed import timed
     from plait.compiler.views.explain import skeleton, skeleton_text
     from plait.compiler.views.replays import replays_data, replays_text
-    from plait.compiler.views.times import fork_text, inner_text, summary_data, summary_text
+    from plait.compiler.views.summary import summary_data, summary_text
+    from plait.compiler.views.times import fork_text, inner_text
 
     one = timed(source, asked, options)
     found = skeleton(one.order)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
-from plait.compiler.timing.drawn import drawn, shown
+from plait.compiler.timing.drawn import drawn
 from plait.compiler.timing.simulate import Simulation, simulate
 from plait.compiler.timing.ticks import ticks
+from plait.dsl.render.figures import shown
 
 LAYER = """\
 spec 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median_low
 
 
 def median(values: Sequence[int]) -> int:
@@ -18,3 +19,9 @@ def mad(values: Sequence[int]) -> int:
     """The median of how far each is from the median."""
     middle = median(values)
     return median([abs(value - middle) for value in values])
+
+
+def mad_low(values: Sequence[int]) -> int:
+    """Likewise, of the lower of two in the middle, which is a value that was seen."""
+    middle = median_low(values)
+    return median_low([abs(value - middle) for value in values])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from plait.dsl.record import Record
 
-
-class Interval(Record):
+class Interval(NamedTuple):
     """Nanoseconds from a start up to an end."""
 
     start: int
@@ -57,3 +56,20 @@ def left(start: int, end: int, covered: Iterable[Interval]) -> list[Interval]:
 
 def total(many: Iterable[Interval]) -> int:
     return sum(one.time for one in many)
+
+
+def shared(some: Sequence[Interval], others: Sequence[Interval]) -> int:
+    """Nanoseconds that both cover; each is in order, without overlap.
+
+    >>> shared(together([(0, 3), (5, 9)]), together([(2, 6)]))
+    2
+    """
+    found = i = j = 0
+    while i < len(some) and j < len(others):
+        a, b = some[i], others[j]
+        found += max(0, min(a.end, b.end) - max(a.start, b.start))
+        if a.end < b.end:
+            i += 1
+        else:
+            j += 1
+    return found
