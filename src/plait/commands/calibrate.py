@@ -23,6 +23,7 @@ DESCRIPTION = (
     "also what tracing costs; those of other profilers are aligned with the spec that --spec names. Without "
     "-o the profile is printed; with it, how well it foretells what was measured."
 )
+EXAMPLE = "for example: `plait calibrate run.json -o measured.toml`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
