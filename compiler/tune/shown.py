@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from plait.compiler.budgets.graphs import in_words
+from plait.compiler.diff.amounts import written
 from plait.compiler.timing.drawn import shown as time_shown
 from plait.compiler.tune.candidate import Candidate
 from plait.compiler.tune.price import Objective, Price
@@ -73,7 +73,8 @@ def _front(found: Tuned) -> list[str]:
         price = _price(one)
         time = time_shown(round(price.token if tokens else price.time))
         mark = "  <- this one" if price.figures == _price(found.best).figures else ""
-        row = f"  {time:>10} {in_words(price.memory):>12} {price.streams:>7} {len(one.steps):>5}"
+        memory = written(Fraction(price.memory), "B")
+        row = f"  {time:>10} {memory:>12} {price.streams:>7} {len(one.steps):>5}"
         out.append(f"{row}{mark}")
     return out
 
@@ -131,7 +132,7 @@ def _number(time: Fraction) -> int | float:
 
 def _figure(objective: Objective) -> Any:
     if objective == "memory":
-        return lambda price: in_words(price.memory)
+        return lambda price: written(Fraction(price.memory), "B")
     if objective == "token":
         return lambda price: time_shown(round(price.token))
     return lambda price: time_shown(round(price.time))

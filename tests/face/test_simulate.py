@@ -61,7 +61,7 @@ main     [prefix#############[query-----------------------------------..........
 kv           ................[latent######################################################
      0 us                10 us               20 us               30 us               40 us
 
-what decides it, of 47 us:
+critical path, 47 us:
        30 us  63.8 %  phase latent
        10 us  21.3 %  phase prefix
         5 us  10.6 %  phase attend
@@ -137,7 +137,7 @@ def test_no_picture_is_made_that_nothing_shows(here: Path, capsys, monkeypatch) 
         (("--live", "bs=5"), "--live: no bucket of layer holds bs = 5; the largest has bs = 4"),
         (
             ("--skew", "3"),
-            "plait: `--skew` should be a time such as 1.5ns or 1.5us or 1.5ms, not '3'",
+            "--skew 3: write a time with its unit, as 20us",
         ),
         (("--costs", "none.toml"), "none.toml: cannot be read (No such file or directory)"),
     ],

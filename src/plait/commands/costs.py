@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,23 @@ def profile_asked(options: argparse.Namespace, schedule: Schedule) -> Profile:
 
     try:
         if options.costs is not None:
-            return load_profile(Path(options.costs))
+            return _told(load_profile(Path(options.costs)), options.verb, schedule)
         if options.target.endswith(".toml"):
             return profile_of(load_target(options.target))
         return default_profile(schedule.target.name)
     except TargetError as error:
         raise Refused(str(error)) from None
+
+
+def _told(profile: Profile, verb: str, schedule: Schedule) -> Profile:
+    """A profile of another target may be meant, and may be a slip."""
+    if profile.target != schedule.target.name:
+        print(
+            f"plait {verb}: {profile.name} has costs of {profile.target}, and {schedule.name} is compiled "
+            f"for {schedule.target.name}",
+            file=sys.stderr,
+        )
+    return profile
 
 
 def requests_asked(options: argparse.Namespace) -> tuple[int, ...]:
