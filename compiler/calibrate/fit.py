@@ -11,6 +11,7 @@ from plait.compiler.calibrate.laws import law_of
 from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Samples
 from plait.compiler.calibrate.served import served
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
+from plait.compiler.views.counted import counted
 
 RESOURCE = "shared"
 """What phases are said to share that were slower at once than alone."""
@@ -54,7 +55,7 @@ def fitted(samples: Samples, name: str) -> Fitted:
     comments["host"] = ["one figure for all instructions: rounds are issued as a whole"]
     profile, said = served(samples, profile)
     comments[""] = [
-        f"measured: {len(samples.phases):,} phases of {len(samples.rounds):,} rounds",
+        f"measured: {counted(len(samples.phases), 'phase')} of {counted(len(samples.rounds), 'round')}",
         f"from {', '.join(samples.files)}",
         said,
         *dict.fromkeys(samples.notes),
@@ -100,7 +101,7 @@ def _rests_on(times: Mapping[int, Sequence[int]]) -> str:
     count = sum(len(seen) for seen in times.values())
     spread = median_low([_spread(seen) for seen in times.values()])
     rows = ", ".join(map(str, list(times)[:12])) + (", ..." if len(times) > 12 else "")
-    return f"{count:,} times at {rows} rows; half are within {spread} % of the median"
+    return f"{counted(count, 'time')} at {rows} rows; half are within {spread} % of the median"
 
 
 def _spread(times: Sequence[int]) -> int:
