@@ -97,7 +97,7 @@ def test_perfetto_gets_lanes_and_the_path(here: Path, capsys) -> None:
 def test_a_token_costs_the_round_over_what_it_commits(here: Path, capsys) -> None:
     """A ratio of sums: the mean of what rounds commit is below, not what one token of each costs."""
     said = run(capsys, "--costs", "costs.toml", "--rounds", "1", "--accept", "1:1,3:1")[1]
-    assert said.splitlines()[-1] == "at 2 tokens a round: 23.5 us a token"
+    assert said.splitlines()[-1] == "23.5 us a token at 2 tokens a round"
     data = json.loads(run(capsys, "--costs", "costs.toml", "--accept", "2", "--json")[1])
     assert data["per_token"] * 2 == data["rounds"][-1]
 

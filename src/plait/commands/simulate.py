@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         print(drawn(found, _columns()), end="")
         if accepted is not None:
             each = round(found.round_times()[-1] / accepted.mean)
-            print(f"\nat {accepted}: {shown(each)} a token")
+            print(f"\n{shown(each)} a token at {accepted}")
     return FINE
 
 
