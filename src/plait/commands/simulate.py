@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--skew",
         default="0us",
         metavar="TIME",
-        help="how much later each rank begins than the one before",
+        help="how much later each rank begins than the one before: 20us",
     )
     parser.add_argument("--html", metavar="FILE", help="write it as a page to zoom into")
     parser.add_argument("--svg", metavar="FILE", help="write it as a drawing")

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tol",
         metavar="TIME",
-        help="how much too early a start may seem; default by how much gaps of the trace stray",
+        help="how much too early a start may seem: 5us; default by how much gaps of the trace stray",
     )
     parser.add_argument(
         "--threshold",
