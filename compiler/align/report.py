@@ -17,6 +17,7 @@ from plait.compiler.align.gates import Segment, floor, path, signature
 from plait.compiler.align.joins import joins
 from plait.compiler.align.lanes import overlapping, strangers
 from plait.compiler.align.padding import padding
+from plait.compiler.align.ran import ran_otherwise
 from plait.compiler.intervals import together, total
 from plait.compiler.spread import mad, median
 from plait.compiler.timing.accepted import Accepted
@@ -284,7 +285,7 @@ def _broken(made: Aligned, one: Any) -> dict[str, Any]:
 
 
 def _notes(made: Aligned) -> list[str]:
-    notes = list(made.trace.notes)
+    notes = [*ran_otherwise(made.trace, made.schedule), *made.trace.notes]
     others = sorted({one.device for one in made.trace.lanes} - {made.device, "host", "cpu", ""})
     if others:
         notes.append(f"only {made.device} was looked at; the trace has {', '.join(others)} too")

@@ -35,9 +35,10 @@ def _head(found: dict[str, Any]) -> Iterator[str]:
     device = printable(found["device"]) or "no device"
     yield f"trace    {printable(found['trace'])} ({found['format']}, {device})"
     yield f"rounds   {rounds['whole']}{partial}, {rounds['measured']} measured"
+    whole = counted(rounds["whole"], "round")
     yield (
         f"matched  {match['nodes']} of {match['declared']} nodes, {percent(match['share'])} of what "
-        f"{rounds['whole']} rounds declare ({letters or 'none'}), {percent(match['time'])} of the busy time"
+        f"{whole} have ({letters or 'none'}), {percent(match['time'])} of the busy time"
     )
     yield f"orders   {edges['held']} of {edges['checked']} kept, within {shown(found['tolerance'])}"
     round = found["round"]

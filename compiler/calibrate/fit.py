@@ -12,6 +12,7 @@ from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Samples
 from plait.compiler.calibrate.served import served
 from plait.compiler.spread import mad_low
 from plait.compiler.timing.costs import Cost, HostCosts, Profile, StreamCosts
+from plait.dsl.render.figures import counted
 
 RESOURCE = "shared"
 """What phases are said to share that were slower at once than alone."""
@@ -55,7 +56,7 @@ def fitted(samples: Samples, name: str) -> Fitted:
     comments["host"] = ["one figure for all instructions: rounds are issued as a whole"]
     profile, said = served(samples, profile)
     comments[""] = [
-        f"measured: {len(samples.phases):,} phases of {len(samples.rounds):,} rounds",
+        f"measured: {counted(len(samples.phases), 'phase')} of {counted(len(samples.rounds), 'round')}",
         f"from {', '.join(samples.files)}",
         said,
         *dict.fromkeys(samples.notes),
@@ -101,7 +102,7 @@ def _rests_on(times: Mapping[int, Sequence[int]]) -> str:
     count = sum(len(seen) for seen in times.values())
     spread = median_low([_spread(seen) for seen in times.values()])
     rows = ", ".join(map(str, list(times)[:12])) + (", ..." if len(times) > 12 else "")
-    return f"{count:,} times at {rows} rows; half are within {spread} % of the median"
+    return f"{counted(count, 'time')} at {rows} rows; half are within {spread} % of the median"
 
 
 def _spread(times: Sequence[int]) -> int:

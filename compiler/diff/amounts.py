@@ -70,7 +70,7 @@ def _figures(of: Measures, accepted: Fraction | None) -> Iterator[Figure]:
     if accepted is not None:
         yield "cost per token", "ns", of.per_token(accepted), "less"
     yield "communication", "ns", of.communication, "less"
-    yield "exposed beside independent work", "ns", of.exposed.beside, "less"
+    yield "exposed, no independent work beside", "ns", of.exposed.beside, "less"
     yield "exposed device-wide", "ns", of.exposed.device, "less"
     yield "exposed on the path", "ns", of.exposed.path, "less"
     yield "memory", "B", of.memory, "less"

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from plait.compiler.diff.edges import edges
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.row import PLACE
+from plait.compiler.timing.costs_written import exact
 from plait.dsl.render.figures import counted
 from plait.runtime.schedule import (
     PHASE_OPS,
@@ -174,7 +175,7 @@ class _Facts:
                     "accesses": ", ".join(accesses),
                     "attributes": ", ".join((*phase.attributes, *self.collective(phase))),
                     "rows": counted(rows, "row") if rows else "",
-                    "cost": "" if said is None else f"costs {said:,} ns",
+                    "cost": "" if said is None else f"costs {exact(said * 1000)}",
                 },
             )
 

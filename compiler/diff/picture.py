@@ -22,7 +22,8 @@ def picture(found: Diff, before: Side, after: Side) -> Picture:
     sides = (("A", before, _gone(found)), ("B", after, _new(found)))
     groups = [made for name, side, names in sides if (made := _group(name, side, names))]
     costs = " and ".join(dict.fromkeys(filter(None, found.costs)))
-    notes = [f"{clause}." for clause in clauses(found)] or ["no difference"]
+    first, *others = clauses(found) or ["no difference"]
+    notes = [f"{first}.", *(f"{one[:1].upper()}{one[1:]}." for one in others)]
     if groups:
         notes.append(f"Simulated with the costs of {costs}; nothing here was measured.")
     about = [

@@ -1,4 +1,4 @@
-"""A simulation as a picture: every span, what it waited for, the critical path and what decides the round."""
+"""A simulation as a picture: every span, what it waited for, and the critical path."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def named(schedule: Schedule) -> tuple[tuple[str, str], ...]:
 
 
 def group(found: Simulation, name: str) -> Group:
-    """A simulation as one group of a picture, such as `A` or `predicted`."""
+    """A simulation as one group of a picture, such as `A` or `simulated`."""
     graph = Graph(found)
     slack = slacks_to_end(graph)
     found_lanes = timeline.lanes(found)
@@ -89,7 +89,7 @@ def decisive_table(found: Simulation) -> Table:
         (shown(time), percent(Fraction(time, whole)), kind, name)
         for kind, name, time in timeline.decisive(found, path)
     )
-    title = f"What decides {called(found)}, of {shown(whole)}"
+    title = f"Critical path{called(found)}, {shown(whole)}"
     return Table(title, ("time", "share", "", "name"), tuple(rows))
 
 

@@ -26,7 +26,7 @@ def measured(made: Aligned, found: dict[str, Any], profile: Profile | None) -> P
     notes = [f"Measured: {found['trace']} ({found['format']}), aligned with {found['schedule']}."]
     if profile is not None and made.measured:
         groups.append(_foretold(made, profile))
-        notes.append(f"Predicted: simulated with the costs of {profile.name}, not measured.")
+        notes.append(f"Simulated: with the costs of {profile.name}, not measured.")
     match = found["matched"]
     notes.append(f"{match['seen']} of {match['expected']} nodes of all rounds were seen.")
     notes += found["notes"]
@@ -103,7 +103,7 @@ def _foretold(made: Aligned, profile: Profile) -> Group:
     """As many rounds, from where the first that was measured begins."""
     bucket = made.schedule.buckets.index(made.bucket)
     rounds = min(len(made.measured), MOST_FORETOLD)
-    group = foretold_group(simulate(made.schedule, profile, [bucket] * rounds), "predicted")
+    group = foretold_group(simulate(made.schedule, profile, [bucket] * rounds), "simulated")
     later = made.begins(made.measured[0])
 
     def moved(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:

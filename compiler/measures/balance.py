@@ -2,7 +2,7 @@
 
 A graph costs memory as well, which no time makes up for, so that stands beside. The account is of single
 parts; whether rounds get shorter depends on whether the host or the streams are what they wait for, so
-the round without the graph is simulated too.
+the round without the graph is simulated too. There its phases are as wide: a bucket pads eager ones as well.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _balance(
         for one, cost in zip(steps, each, strict=True)
         for law in (cost.law, *([cost.link.law] if cost.link else []))
     )
-    eager = steady(without_graph(schedule, number, fewer), found.profile, found.number)
+    eager = steady(without_graph(schedule, number), found.profile, found.number)
     return Balance(
         replay,
         len(steps),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plait.runtime.schedule import Bucket, Event, Instruction, Schedule
+from plait.runtime.schedule import Event, Instruction, Schedule
 
 
-def without_graph(schedule: Schedule, capture: int, rows: dict[int, int]) -> Schedule:
-    """`rows`: of phases in it by number, how many they are then. Only for its times: nothing runs it."""
+def without_graph(schedule: Schedule, capture: int) -> Schedule:
+    """On the rows of each bucket, as eager phases have them too. Only for its times: nothing runs it."""
     held = schedule.captures[capture]
     first = len(schedule.events)
     own = 1 + max((one.of for one in held.program if one.op in ("record", "wait")), default=-1)
@@ -18,8 +18,7 @@ def without_graph(schedule: Schedule, capture: int, rows: dict[int, int]) -> Sch
         tuple(step for one in program for step in _apart(one, capture, inner))
         for program in schedule.programs
     )
-    buckets = tuple(_with_rows(bucket, rows) for bucket in schedule.buckets)
-    return replace(schedule, events=schedule.events + events, programs=programs, buckets=buckets)
+    return replace(schedule, events=schedule.events + events, programs=programs)
 
 
 def _outside(one: Instruction, first: int) -> Instruction:
@@ -34,10 +33,3 @@ def _apart(
     if one.of != capture or one.op not in ("load", "replay"):
         return (one,)
     return inner if one.op == "replay" else ()
-
-
-def _with_rows(bucket: Bucket, rows: dict[int, int]) -> Bucket:
-    work = tuple(
-        (rows.get(number, count), cost) for number, (count, cost) in enumerate(bucket.work)
-    )
-    return replace(bucket, work=work)

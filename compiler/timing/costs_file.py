@@ -12,7 +12,7 @@ from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, Str
 from plait.compiler.timing.sharing import WHOLE
 from plait.dsl.record import Record
 from plait.dsl.suggest import did_you_mean
-from plait.dsl.values import UNITS
+from plait.dsl.values import UNITS, Value
 from plait.dsl.words import COLLECTIVES
 
 MOST_PHASES = 100_000
@@ -28,14 +28,14 @@ class _File(Record):
 
 
 class _Phase(Record):
-    fixed: str = "0ns"
-    row: str = "0ns"
-    host: str = "0ns"
+    fixed: Value | None = "0ns"
+    row: Value | None = "0ns"
+    host: Value | None = "0ns"
 
 
 class _Line(Record):
-    fixed: str = "0ns"
-    row: str = "0ns"
+    fixed: Value | None = "0ns"
+    row: Value | None = "0ns"
 
 
 TABLES = ("host", "stream", "phases", "collectives")

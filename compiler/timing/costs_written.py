@@ -47,13 +47,13 @@ def _comments(said: Mapping[str, Sequence[str]], name: str) -> Iterator[str]:
 
 def _times(costs: HostCosts | StreamCosts) -> list[str]:
     found = [(name, getattr(costs, name)) for name in costs.fields()]
-    return [f'{name} = "{_time(time * 1000)}"' for name, time in found if time]
+    return [f'{name} = "{exact(time * 1000)}"' for name, time in found if time]
 
 
 def _cost(cost: Cost, resources: Sequence[str]) -> Iterator[str]:
     yield from _law(cost.law)
     if cost.host:
-        yield f'host = "{_time(cost.host * 1000)}"'
+        yield f'host = "{exact(cost.host * 1000)}"'
     if cost.uses:
         yield f"uses = {_uses(cost.uses, resources)}"
     if cost.eager is not None:
@@ -67,12 +67,12 @@ def _cost(cost: Cost, resources: Sequence[str]) -> Iterator[str]:
 
 def _law(law: Law) -> Iterator[str]:
     if law.points:
-        points = (f'{rows} = "{_time(time * 1000)}"' for rows, time in law.points)
+        points = (f'{rows} = "{exact(time * 1000)}"' for rows, time in law.points)
         yield f"rows = {{ {', '.join(points)} }}"
         return
-    yield f'fixed = "{_time(law.fixed * 1000)}"'
+    yield f'fixed = "{exact(law.fixed * 1000)}"'
     if law.row:
-        yield f'row = "{_time(law.row)}"'
+        yield f'row = "{exact(law.row)}"'
 
 
 def _uses(uses: Uses, resources: Sequence[str]) -> str:
@@ -84,8 +84,8 @@ def _share(share: int) -> str:
     return f"{share // WHOLE}.{share % WHOLE:03}"
 
 
-def _time(picoseconds: int) -> str:
-    """Exact, in the largest unit of which there is one at least."""
+def exact(picoseconds: int) -> str:
+    """In the largest unit of which there is one at least, and as specs and profiles write it."""
     if not picoseconds:
         return "0us"
     unit, each = next((one for one in UNITS if picoseconds >= one[1]), UNITS[-1])

@@ -1,4 +1,4 @@
-"""A timeline for a terminal: a row a lane, and what decides how long the round takes.
+"""A timeline for a terminal: a row a lane, and the critical path.
 
 `#` is what is on the critical path, `-` what is not, `.` a lane that waits for another.
 """
@@ -102,7 +102,7 @@ def _named(name: str, fill: str, room: int) -> list[str]:
 def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
     rows = list(decisive(found, path))
     whole = max(sum(time for _, _, time in rows), 1)
-    yield f"what decides {called(found)}, of {shown(whole)}:"
+    yield f"critical path{called(found)}, {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
         yield f"  {shown(time):>10} {percent(Fraction(time, whole)):>7}  {kind} {printable(name)}".rstrip()
     if len(rows) > MOST_ROWS:
@@ -111,5 +111,5 @@ def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
 
 
 def called(found: Simulation) -> str:
-    """What the last round is called."""
-    return f"round {len(found.buckets) - 1}" if len(found.buckets) > 1 else "it"
+    """Which round is the last, if there are several."""
+    return f" of round {len(found.buckets) - 1}" if len(found.buckets) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from typing import Any
 
@@ -133,7 +134,7 @@ def _about(given: dict[str, Any]) -> dict[str, str]:
     settings = schedule.get("settings")
     if isinstance(settings, list):
         pairs = [one for one in settings if isinstance(one, list) and len(one) == 2]
-        facts["settings"] = ", ".join(f"{name} = {value}" for name, value in pairs)
+        facts["settings"] = ", ".join(f"{name} = {json.dumps(value)}" for name, value in pairs)
     return {key: str(fact) for key, fact in facts.items() if fact not in (None, "")}
 
 

@@ -71,7 +71,8 @@ def _front(found: Tuned) -> list[str]:
         price = _price(one)
         time = shown(round(price.token if tokens else price.time))
         mark = "  <- this one" if price.figures == _price(found.best).figures else ""
-        row = f"  {time:>10} {in_words(price.memory):>12} {price.streams:>7} {len(one.steps):>5}"
+        memory = in_words(price.memory)
+        row = f"  {time:>10} {memory:>12} {price.streams:>7} {len(one.steps):>5}"
         out.append(f"{row}{mark}")
     return out
 

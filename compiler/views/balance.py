@@ -70,8 +70,12 @@ def balance_text(account: Account, made: Sequence[Balance], live: Mapping[str, i
     for row in rows:
         cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  " + "  ".join([row[0].ljust(widths[0]), *cells]))
-    says = "a round gains what it would take longer without the graph"
-    lines += ["", f"live: {at or 'all rows'}; {says}"]
+    lines += [
+        "",
+        f"live: {at or 'all rows'}",
+        "net: launches saved, less padding and preparation",
+        "a round gains what it would take longer without the graph, on the same rows",
+    ]
     lines += [
         f"{one.replay.name} costs more than it saves: it could run without a graph"
         for one in made

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from plait import __version__
-from plait.exit import WRONG_ENVIRONMENT, WRONG_INPUT, Refused
+from plait.exit import CODES, WRONG_ENVIRONMENT, WRONG_INPUT, Refused
 
 VERBS = {
     "new": "write a spec to start from, and the program that runs it",
@@ -35,7 +35,6 @@ VERBS = {
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
-EXIT_CODES = "exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +76,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="plait",
         description="Write, prove and run the schedule of a speculative-decoding round.",
-        epilog=EXIT_CODES,
+        epilog=CODES,
     )
     parser.add_argument("--version", action="version", version=f"plait {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -87,7 +86,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             verbs.add_parser(verb, help=help, add_help=False)
             continue
         module = import_module(f".commands.{verb}", __package__)
-        made = verbs.add_parser(verb, help=help, description=module.DESCRIPTION, epilog=EXIT_CODES)
+        epilog = "; ".join([*filter(None, [getattr(module, "EXAMPLE", "")]), CODES])
+        made = verbs.add_parser(verb, help=help, description=module.DESCRIPTION, epilog=epilog)
         module.add_arguments(made)
         made.set_defaults(run=module.run, error=made.error)
     return parser

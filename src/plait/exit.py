@@ -6,6 +6,7 @@ FINE = 0
 DIFFERS = 1
 WRONG_INPUT = 2
 WRONG_ENVIRONMENT = 3
+CODES = "exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment"
 
 
 class Refused(Exception):

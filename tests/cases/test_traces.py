@@ -297,10 +297,10 @@ def test_b144_a_trace_lacks_most_of_its_replays(files: Files, capsys) -> None:
     code, page, why = said(capsys, "replayed.spec", "lost.json")
     assert (code, page) == (1, "")
     assert why == (
-        "plait trace: lost.json: 5 of the 8 nodes that its 4 rounds declare were seen, 62.5 % where 90 % are "
+        "plait trace: lost.json: 5 of the 8 nodes of 4 rounds were seen, 62.5 % where 90 % are "
         "asked for; low coverage: of 4 graph launches 3 have no kernel in the trace; say what names of the "
         "trace mean with --map 'REGEX=PHASE', or report all the same with --force\n"
     )
     code, page, _ = said(capsys, "replayed.spec", "lost.json", "--force")
     assert code == 0
-    assert "matched  2 of 2 nodes, 62.5 % of what 4 rounds declare (A 5)" in page
+    assert "matched  2 of 2 nodes, 62.5 % of what 4 rounds have (A 5)" in page

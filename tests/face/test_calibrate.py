@@ -74,6 +74,21 @@ def test_traces_of_other_profilers_are_aligned_with_the_spec(tmp_path: Path, cap
     assert device & set(costs) and set(costs) <= {phase.body for phase in made.schedule.phases}
 
 
+def test_a_trace_that_shows_too_little_of_the_spec_is_refused(root: Path, tmp_path, capsys) -> None:
+    """What was not found would be without costs, and nobody would know."""
+    mark = {"ph": "X", "name": "eagle/draft #7", "pid": 0, "tid": 2, "ts": "1.5", "dur": 9}
+    task = {"Physic Stream Id": 2, "Task Id": 1, "Model Id": 4294967295, "Task Type": "AI_CORE"}
+    kernel = mark | {"name": "MatMulV3", "ts": "2.5", "dur": 7, "args": task}
+    hardware = {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "Ascend Hardware"}}
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps([hardware, mark | {"args": {"Physic Stream Id": 2}}, kernel]))
+    spec = str(root / "examples" / "eagle.spec")
+    assert main(("calibrate", str(trace), "--spec", spec)) == 2
+    assert capsys.readouterr().err.startswith(
+        f"plait calibrate: {trace}: 1 of the 9 nodes of 1 round were seen, 11.1 % where 90 % are needed; "
+    )
+
+
 def test_a_trace_of_other_settings_is_refused(run: Path, root: Path, capsys) -> None:
     """In words that say what it ran with."""
     spec, trace = str(root / "examples" / "eagle.spec"), str(run / "run.json")

@@ -137,6 +137,18 @@ def test_r17_a_graph_that_loses_is_named(example, capsys) -> None:
     assert "draft costs more than it saves: it could run without a graph\n" in losing
 
 
+def test_r17_both_say_what_a_graph_is_worth_in_a_padded_bucket(example, capsys) -> None:
+    """What a round gains by a graph is what the variant without it loses: eager phases are padded as well."""
+    costs = ("--costs", "examples/costs/operating_points.toml", "--bs", "5")
+    extend = data(capsys, example("operating_points"), *costs, "--balance")["graphs"][2]
+    eager = f"{example('operating_points')}@graph_graph_eager"
+    assert main(["diff", example("operating_points"), eager, *costs, "--json"]) == 1
+    (round,) = [
+        one for one in json.loads(capsys.readouterr().out)["amounts"] if one["name"] == "round"
+    ]
+    assert extend["gained"] == round["change"] == -15_000 and extend["padding"] == 12_000
+
+
 def test_r19_a_token_costs_a_ratio_of_sums(example, capsys) -> None:
     """The round over the mean accept length, and not the mean over lengths of the round over each."""
     for lengths, mean in (("2.5", 2.5), ("1:1,4:1", 2.5)):

@@ -100,7 +100,7 @@ PAGE = """\
 schedule halves at bs = 8
 trace    run.json (Kineto, gpu 0)
 rounds   4, 3 measured
-matched  3 of 3 nodes, 100.0 % of what 4 rounds declare (A 12), 100.0 % of the busy time
+matched  3 of 3 nodes, 100.0 % of what 4 rounds have (A 12), 100.0 % of the busy time
 orders   5 of 5 kept, within 2 us
 ROUND    100 us +-0 ns, 86 us without any gap
 COST     43.5 us a token: the time of 3 rounds by the 6.9 tokens of --accept (2.3 a round; round by round \
@@ -212,5 +212,5 @@ def test_names_from_a_trace_are_harmless(here: Path, capsys) -> None:
     assert "\x1b" not in page
     drawn = (here / "page.html").read_text()
     assert HOSTILE[:17] not in drawn
-    assert all(name in drawn for name in ("measured", "predicted", "assumed"))
+    assert all(name in drawn for name in ("measured", "simulated", "assumed"))
     json.loads((here / "perfetto.json").read_text())

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.commands.costs import bucket_asked
 from plait.commands.progress import progress
+from plait.commands.trace_align import LEAST_MATCHED
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
+    from plait.compiler.align.aligned import Aligned
     from plait.compiler.calibrate.samples import Samples
     from plait.compiler.timing.costs import Profile
     from plait.runtime.schedule import Schedule
@@ -23,6 +25,7 @@ DESCRIPTION = (
     "also what tracing costs; those of other profilers are aligned with the spec that --spec names. Without "
     "-o the profile is printed; with it, how well it foretells what was measured."
 )
+EXAMPLE = "for example: `plait calibrate run.json -o measured.toml`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,12 +124,29 @@ def _aligned(options: argparse.Namespace) -> Samples:
             buckets = [one for one in schedule.buckets if one.name in named]
             for bucket in buckets or [schedule.buckets[bucket_asked(options, schedule)]]:
                 progress(f"aligning {path} at {bucket.name}")
-                found.append(aligned_samples(align(schedule, bucket, trace, options.map)))
+                made = align(schedule, bucket, trace, options.map)
+                _enough(path, made)
+                found.append(aligned_samples(made))
         except MapError as error:
             raise Refused(f"--map {error}") from None
         except (AlignError, TraceError) as error:
             raise Refused(str(error)) from None
     return Samples().add(found)
+
+
+def _enough(path: str, made: Aligned) -> None:
+    """Costs of what was not found would be missing without a word."""
+    from plait.compiler.align.report import matched_share
+    from plait.dsl.render.figures import counted
+
+    match = matched_share(made)
+    if match["share"] < LEAST_MATCHED:
+        raise Refused(
+            f"{path}: {match['seen']:,} of the {match['expected']:,} nodes of "
+            f"{counted(len(made.rounds), 'round')} were seen, {100 * match['share']:.1f} % where "
+            f"{100 * LEAST_MATCHED:g} % are needed; `plait trace align` says which are not, "
+            "and --map 'REGEX=PHASE' what names of the trace mean"
+        )
 
 
 def show_against(samples: Samples, profile: Profile, as_json: bool) -> None:

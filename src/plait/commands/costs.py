@@ -52,7 +52,7 @@ def profile_asked(options: argparse.Namespace, schedule: Schedule) -> Profile:
 
     try:
         if options.costs is not None:
-            return load_profile(Path(options.costs))
+            return _told(load_profile(Path(options.costs)), options.verb, schedule)
         if options.target.endswith(".toml"):
             return profile_of(load_target(options.target))
         return default_profile(schedule.target.name)
@@ -70,6 +70,19 @@ def tell_unpriced(
         names = ", ".join(unpriced[:MOST_NAMED]) + ", ..." * (len(unpriced) > MOST_NAMED)
         line = f"{profile.name} has no cost of {names}: they take no time{where}"
         print(printable(f"plait {options.verb}: {line}"), file=sys.stderr)
+
+
+def _told(profile: Profile, verb: str, schedule: Schedule) -> Profile:
+    """A profile of another target may be meant, and may be a slip."""
+    from plait.dsl.render.printable import printable
+
+    if profile.target != schedule.target.name:
+        line = (
+            f"plait {verb}: {profile.name} has costs of {profile.target}, and {schedule.name} is compiled "
+            f"for {schedule.target.name}"
+        )
+        print(printable(line), file=sys.stderr)
+    return profile
 
 
 def requests_asked(options: argparse.Namespace) -> tuple[int, ...]:

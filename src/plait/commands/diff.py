@@ -18,6 +18,9 @@ DESCRIPTION = (
     "and its hazards are listed. Exit 0 when nothing differs, 1 when something does; with --fail-on, 1 only "
     "when a gate fails or a hazard is new."
 )
+EXAMPLE = (
+    "For example: `plait diff round.spec round.spec@serial --costs die.toml --fail-on 'slower>2%'`."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ DESCRIPTION = (
     "Print the skeleton of a round: every fork, where it comes back, what it orders; or what an option "
     "asks for instead. Given a code such as PL201, print what the rule refuses and why."
 )
+EXAMPLE = "for example: `plait explain round.spec --costs die.toml --bs 5 --times`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

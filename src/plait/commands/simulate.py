@@ -1,4 +1,4 @@
-"""`plait simulate`: rounds as costs foretell them, on a timeline, with what decides how long they take."""
+"""`plait simulate`: rounds as costs foretell them, on a timeline, with the critical path."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ DESCRIPTION = (
     "launch, and what runs at once shares what it needs. The costs come from a profile, and of phases that "
     "it does not name from the spec's own `cost`; without one, those that are assumed of the target."
 )
+EXAMPLE = "for example: `plait simulate round.spec --costs die.toml --bs 5 --html round.html`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--skew",
         default="0us",
         metavar="TIME",
-        help="how much later each rank begins than the one before",
+        help="how much later each rank begins than the one before: 20us",
     )
     parser.add_argument("--html", metavar="FILE", help="write it as a page to zoom into")
     parser.add_argument("--svg", metavar="FILE", help="write it as a drawing")
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
         print(drawn(found, _columns()), end="")
         if accepted is not None:
             each = round(found.round_times()[-1] / accepted.mean)
-            print(f"\nat {accepted}: {shown(each)} a token")
+            print(f"\n{shown(each)} a token at {accepted}")
     return FINE
 
 
@@ -128,6 +129,6 @@ def _skew(text: str) -> int:
     from plait.compiler.timing.costs_file import time_of
 
     try:
-        return time_of(text, "plait", "--skew")
-    except TargetError as error:
-        raise Refused(str(error)) from None
+        return time_of(text, "", "--skew")
+    except TargetError:
+        raise Refused(f"--skew {text:.40}: write a time with its unit, as 20us") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
+from plait.exit import CODES
+
 DESCRIPTION = "Read traces: Plait's own, torch.profiler's, Ascend's and Nsight's."
 SUBCOMMANDS = {
     "show": "say what stands in a trace",
@@ -16,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     for name, help in SUBCOMMANDS.items():
         module = import_module(f".trace_{name}", __package__)
-        made = commands.add_parser(name, help=help, description=module.DESCRIPTION)
+        epilog = f"{module.EXAMPLE}; {CODES}"
+        made = commands.add_parser(name, help=help, description=module.DESCRIPTION, epilog=epilog)
         module.add_arguments(made)
         made.set_defaults(subrun=module.run)
 

@@ -34,6 +34,7 @@ DESCRIPTION = (
     "says and the trace breaks. Exit 1 when too little was matched, an order was broken, or a gate was "
     "not met."
 )
+EXAMPLE = "for example: `plait trace align round.spec trace_view.json --map 'Mla.*=verify'`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tol",
         metavar="TIME",
-        help="how much too early a start may seem; default by how much gaps of the trace stray",
+        help="how much too early a start may seem: 5us; default by how much gaps of the trace stray",
     )
     parser.add_argument(
         "--threshold",
@@ -78,7 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
-        "--html", metavar="FILE", help="write a page: measured, its path, predicted"
+        "--html",
+        metavar="FILE",
+        help="write a page: measured, its path, and the same rounds simulated",
     )
     parser.add_argument("--perfetto", metavar="FILE", help="write the same for Perfetto")
     add_cost_arguments(parser)
@@ -173,14 +176,14 @@ def _fallen(options: argparse.Namespace, found: dict[str, Any], old: Any) -> Ite
 
 
 def _too_little(found: dict[str, Any], threshold: float) -> str:
-    from plait.dsl.render.figures import percent
+    from plait.dsl.render.figures import counted, percent
     from plait.dsl.render.printable import printable
 
     match = found["matched"]
     missing = ", ".join(found["not_seen"]["nodes"][:6])
     return (
-        f"{found['trace']}: {match['seen']:,} of the {match['expected']:,} nodes that its "
-        f"{found['rounds']['whole']:,} rounds declare were seen, {percent(match['share'])} where "
+        f"{found['trace']}: {match['seen']:,} of the {match['expected']:,} nodes of "
+        f"{counted(found['rounds']['whole'], 'round')} were seen, {percent(match['share'])} where "
         f"{100 * threshold:g} % are asked for"
         + (f"; not seen: {missing}" if missing else "")
         + "".join(f"; {printable(note)}" for note in found["notes"][:1])

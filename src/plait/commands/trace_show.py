@@ -15,6 +15,7 @@ DESCRIPTION = (
     "Say what stands in a trace: its span, how long each stream worked, waited and idled, replays of graphs, "
     "waits between streams, rounds and ranges, and what was not understood."
 )
+EXAMPLE = "for example: `plait trace show trace_view.json`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

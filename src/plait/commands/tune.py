@@ -38,6 +38,7 @@ DESCRIPTION = (
     "what the first one does. Prints the best, each step that led to it, and the difference to the spec; "
     "with -o or --write it writes the best. Ctrl-C ends the search with the best so far."
 )
+EXAMPLE = "for example: `plait tune round.spec --costs die.toml --moves streams,issue -o best.spec`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -153,7 +153,7 @@ def _budget(source: Source, asked: Asked, options: Namespace) -> Shown:
 SKELETON = View("every fork, where it comes back, what it orders", _skeleton, timed=True)
 VIEWS = {
     "times": View("branches, who is last at each join, slack of every phase", _times, timed=True),
-    "path": View("what decides how long a round takes, part by part", _path, timed=True),
+    "path": View("the critical path of a round, part by part", _path, timed=True),
     "comm": View("what hides each exchange, and why the rest is exposed", _comm, timed=True),
     "balance": View("what each graph saves and what it costs", _balance, timed=True),
     "sync": View("what each wait is for, and how few there could be", _sync),

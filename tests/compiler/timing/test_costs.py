@@ -64,6 +64,11 @@ def test_a_phase_is_looked_up_by_name_base_spec_and_last_as_any(tmp_path) -> Non
     ("old", "new", "said"),
     [
         ('run = "4us"', 'rum = "4us"', "`host.rum` is not read; did you mean `run`?"),
+        (
+            'row = "0.25ns"',
+            "row = 4",
+            "`phases.nextn[1].row` should be a time such as 1.5ns or 1.5us or 1.5ms, not 4",
+        ),
         ('"4us"', "4", "`host.run` should be a time such as 1.5ns or 1.5us or 1.5ms, not 4"),
         (
             "cube = 0.6",

@@ -53,7 +53,7 @@ main [prefix##[query------................[attend#
 kv   .........[latent######################
      0 us              200 us             400 us
 
-what decides round 1, of 480 us:
+critical path of round 1, 480 us:
       300 us  62.5 %  phase latent
       100 us  20.8 %  phase prefix
        80 us  16.7 %  phase attend
@@ -68,7 +68,7 @@ def test_the_last_round_is_drawn_with_its_waits(compiled) -> None:
 def test_one_round_shows_what_the_host_does(compiled) -> None:
     """From the very beginning."""
     text = drawn(simulated(compiled, 1), 50)
-    assert "\nhost #\n" in text and "what decides it, of 482 us" in text
+    assert "\nhost #\n" in text and "critical path, 482 us" in text
 
 
 EVIL = {
