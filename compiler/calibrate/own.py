@@ -12,10 +12,10 @@ from statistics import median_low
 from typing import Any, NamedTuple
 
 from plait.compiler.calibrate.samples import MOST, CalibrateError, Ran, Round, Samples
+from plait.compiler.traces.expanded import MOST_BYTES, expanded
+from plait.compiler.traces.trace_error import TraceError
 from plait.runtime.schedule import HOST, Schedule
 
-LARGEST = 1 << 30
-"""Bytes of a trace."""
 LONGEST = 1 << 62
 """Nanoseconds from the first moment of a trace."""
 IN_STEP = 10
@@ -51,22 +51,24 @@ class _File:
     """Bucket, phase, and what it took by itself and, at the same time, in its graph."""
 
 
-def own_samples(path: Path, schedule_from: Callable[[str, str], Schedule]) -> Samples:
+def own_samples(
+    path: Path, schedule_from: Callable[[str, str], Schedule], most: int = MOST_BYTES
+) -> Samples:
     """`schedule_from` gives the Schedule of a JSON text, which it calls by a name in what it raises.
 
     Raises CalibrateError for a file that is no such trace, OSError, and what that does.
     """
-    return _samples(_read(path, schedule_from), path.name)
+    return _samples(_read(path, schedule_from, most), path.name)
 
 
 # Reading
 
 
-def _read(path: Path, schedule_from: Callable[[str, str], Schedule]) -> _File:
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise CalibrateError(f"{path}: has more than {LARGEST:,} bytes")
+def _read(path: Path, schedule_from: Callable[[str, str], Schedule], most: int) -> _File:
+    try:
+        data = expanded(str(path), most)
+    except TraceError as error:
+        raise CalibrateError(str(error)) from None
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

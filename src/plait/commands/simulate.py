@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.outputs import outputs_asked, read_by
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise Refused(f"--rounds {options.rounds}: from 1 to {MOST_ROUNDS:,}")
     if not 1 <= options.ranks <= MOST_RANKS:
         raise Refused(f"--ranks {options.ranks}: from 1 to {MOST_RANKS}")
+    outputs_asked(options, ("html", "svg", "perfetto"), read_by(options, options.spec))
     schedule = compiled(options, options.spec)
     accepted = accepted_asked(options)
     profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)

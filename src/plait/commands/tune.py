@@ -19,6 +19,7 @@ from plait.commands.asked import (
     write_whole,
 )
 from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.progress import progress
 from plait.exit import FINE, Refused
 
@@ -99,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
     _bounded(options)
     path, variant = split_variant(options.spec)
+    outputs_asked(options, ("output",), read_by(options))
     source = spec_source(path)
     found, *told = _tuned(options, source, variant)
     if options.json:
