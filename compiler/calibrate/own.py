@@ -10,6 +10,7 @@ from statistics import median_low
 
 from plait.compiler.calibrate.own_trace import OwnSlice, OwnTrace, read_own
 from plait.compiler.calibrate.samples import Ran, Round, Samples
+from plait.compiler.traces.expanded import MOST_BYTES
 from plait.runtime.schedule import HOST, Schedule
 
 IN_STEP = 10
@@ -18,9 +19,11 @@ BEFORE = 2
 """Rounds that must be of the same sort before one that is counted."""
 
 
-def own_samples(path: Path, schedule_from: Callable[[str, str], Schedule]) -> Samples:
+def own_samples(
+    path: Path, schedule_from: Callable[[str, str], Schedule], most: int = MOST_BYTES
+) -> Samples:
     """As `read_own` takes and raises them."""
-    return _samples(read_own(path, schedule_from), path.name)
+    return _samples(read_own(path, schedule_from, most), path.name)
 
 
 def _samples(file: OwnTrace, name: str) -> Samples:

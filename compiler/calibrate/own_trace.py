@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plait.compiler.calibrate.samples import MOST, CalibrateError
+from plait.compiler.traces.expanded import expanded
+from plait.compiler.traces.trace_error import TraceError
 from plait.runtime.schedule import Schedule
 
-LARGEST = 1 << 30
-"""Bytes of a trace."""
 LONGEST = 1 << 62
 """Nanoseconds from the first moment of a trace."""
 
@@ -42,15 +42,16 @@ class OwnTrace:
     """Bucket, phase, and what it took by itself and, at the same time, in its graph."""
 
 
-def read_own(path: Path, schedule_from: Callable[[str, str], Schedule]) -> OwnTrace:
+def read_own(path: Path, schedule_from: Callable[[str, str], Schedule], most: int) -> OwnTrace:
     """`schedule_from` gives the Schedule of a JSON text, which it calls by a name in what it raises.
 
+    A file has at most so many bytes, those that it expands to included.
     Raises CalibrateError for a file that is no such trace, OSError, and what that does.
     """
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise CalibrateError(f"{path}: has more than {LARGEST:,} bytes")
+    try:
+        data = expanded(str(path), most)
+    except TraceError as error:
+        raise CalibrateError(str(error)) from None
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -22,35 +22,42 @@ def slacks(found: Window) -> dict[int, int]:
     """Of every span of the round, in nanoseconds.
 
     Where rounds repeat only several at once, a cycle may pass through it once in each, and its share is
-    a part of what there is. O(spans log spans) for the tightest cycles through one that has nothing to
-    spare, and for each span what is nearer to it than that.
+    a part of what there is. Every cycle passes through a node from which a later round is reached; of
+    those there are few: O(those x spans log spans).
     """
-    nodes, edges = _quotient(found)
+    nodes, edges, passages = _quotient(found)
     number = {span: node for node, span in enumerate(nodes)}
-    ends = max(found.of_round, key=lambda one: (found.spans[one].end, one))
-    tight = _tight(number[ends], edges)
     turned: Edges = [[] for _ in edges]
     for source, targets in enumerate(edges):
         for target, spare in targets:
             turned[target].append((source, spare))
-    there, back = (_distances(tight, way) for way in (turned, edges))
-    made = {}
-    for span in found.of_round:
-        node = number[span]
-        most = there.get(node), back.get(node)
-        bound = None if None in most else sum(one or 0 for one in most)
-        made[span] = _tightest(node, edges, tight, bound) // found.period
-    return made
+    tightest: dict[int, int] = {}
+    passed: set[int] = set()
+    for passage in passages:
+        most = None
+        if len(tightest) == len(nodes):
+            most = max(tightest.values())
+        there, back = (_distances(passage, way, passed, most) for way in (turned, edges))
+        around = {node: there[node] + back[node] for node in there.keys() & back.keys()}
+        del around[passage]  # to stay is no cycle
+        itself = [spare for target, spare in edges[passage] if target == passage]
+        if least := [*around.values(), *itself]:
+            around[passage] = min(least)
+        for node, spare in around.items():
+            tightest[node] = min(spare, tightest.get(node, spare))
+        passed.add(passage)
+    return {span: tightest.get(number[span], 0) // found.period for span in found.of_round}
 
 
-def _quotient(found: Window) -> tuple[list[int], Edges]:
-    """The spans of a period, and its edges."""
+def _quotient(found: Window) -> tuple[list[int], Edges, list[int]]:
+    """The spans of a period, its edges, and the nodes that one leads from to a later period."""
     graph, spans = found.graph, found.spans
     rounds = range(found.round - found.period + 1, found.round + 1)
     nodes = [n for n, span in enumerate(spans) if span.what.round in rounds]
     names = _names(found)
     number = {names[span]: node for node, span in enumerate(nodes)}
     edges: Edges = [[] for _ in nodes]
+    passages: set[int] = set()
     for node, span in enumerate(nodes):
         for one in graph.sources[span]:
             periods = -((spans[one.span].what.round - rounds[0]) // found.period)
@@ -59,7 +66,9 @@ def _quotient(found: Window) -> tuple[list[int], Edges]:
                 continue
             shifted = graph.begins[span] + periods * found.time_of_period - spans[nodes[same]].end
             edges[same].append((node, max(shifted, graph.begins[span] - spans[one.span].end)))
-    return nodes, edges
+            if periods:
+                passages.add(same)
+    return nodes, edges, sorted(passages)
 
 
 _Name: TypeAlias = "tuple[int, tuple[int, str, int, int | None, int]]"
@@ -81,52 +90,18 @@ def _later(name: _Name, rounds: int) -> _Name:
     return name[0] + rounds, name[1]
 
 
-def _tight(last: int, edges: Edges) -> int:
-    """A node of a cycle with nothing to spare, which the one that ends the round came after."""
-    before: list[tuple[int, int] | None] = [None] * len(edges)
-    for source, targets in enumerate(edges):
-        for target, spare in targets:
-            known = before[target]
-            if known is None or spare < known[0]:
-                before[target] = spare, source
-    node = last
-    seen: set[int] = set()
-    while node not in seen and before[node] is not None:
-        seen.add(node)
-        node = before[node][1]  # type: ignore[index]
-    return node
-
-
-def _distances(start: int, edges: Edges) -> dict[int, int]:
+def _distances(start: int, edges: Edges, without: set[int], most: int | None) -> dict[int, int]:
+    """Of the nodes that are reached without some, and no further away than that."""
     found: dict[int, int] = {}
     heap = [(0, start)]
     while heap:
         distance, node = heappop(heap)
         if node in found:
             continue
+        if most is not None and distance > most:
+            break
         found[node] = distance
         for target, spare in edges[node]:
-            if target not in found:
+            if target not in found and target not in without:
                 heappush(heap, (distance + spare, target))
     return found
-
-
-def _tightest(start: int, edges: Edges, tight: int, bound: int | None) -> int:
-    """What the tightest cycle through a node has to spare: that bound, through `tight`, or less."""
-    if bound == 0 or start == tight:
-        return bound or 0
-    seen: set[int] = set()
-    heap = [(spare, target) for target, spare in edges[start]]
-    heap.sort()
-    while heap:
-        distance, node = heappop(heap)
-        if bound is not None and distance >= bound:
-            break
-        if node == start:
-            return distance
-        if node in seen or node == tight:
-            continue
-        seen.add(node)
-        for target, spare in edges[node]:
-            heappush(heap, (distance + spare, target))
-    return bound or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,17 +18,20 @@ GZIP = b"\x1f\x8b"
 SQLITE = b"SQLite format 3\x00"
 
 
-def begins_with(path: str, size: int = 16) -> bytes:
-    """Raises OSError."""
+def is_database(path: str) -> bool:
+    """Whether a file begins as one; of a pipe nothing may be read twice. Raises OSError."""
+    if not os.path.isfile(path):
+        return False
     with open(path, "rb") as file:
-        return file.read(size)
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def expanded(path: str, most: int) -> bytes:
     """Raises TraceError, OSError."""
-    gzipped = begins_with(path, 2) == GZIP
     pieces, size = [], 0
-    with gzip.open(path, "rb") if gzipped else open(path, "rb") as file:
+    with open(path, "rb") as packed:
+        gzipped = packed.peek(len(GZIP)).startswith(GZIP)
+        file = gzip.GzipFile(fileobj=packed) if gzipped else packed
         while True:
             try:
                 piece = file.read(min(PIECE, most + 1 - size))

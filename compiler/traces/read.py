@@ -9,7 +9,7 @@ from plait.compiler.traces.ascend_db import TASK, read_ascend_db
 from plait.compiler.traces.ascend_view import read_ascend_view
 from plait.compiler.traces.database import Database
 from plait.compiler.traces.detect import Sort, sort_of_events, sort_of_header
-from plait.compiler.traces.expanded import MOST_BYTES, SQLITE, begins_with, expanded, keeping_all
+from plait.compiler.traces.expanded import MOST_BYTES, SQLITE, expanded, is_database, keeping_all
 from plait.compiler.traces.json_file import events_of, json_of
 from plait.compiler.traces.kernel_details import read_kernel_details
 from plait.compiler.traces.kineto import read_kineto
@@ -30,11 +30,14 @@ def read_trace(path: str, most: int = MOST_BYTES) -> Trace:
     if os.path.isdir(path):
         raise TraceError(f"{path}: is a folder; name the trace in it; {READ}")
     with keeping_all():
-        if begins_with(path) == SQLITE:
+        if is_database(path):
             return _database(path, most)
         data = expanded(path, most)
         if data.startswith(SQLITE):
-            raise TraceError(f"{path}: is a database in gzip; expand it first: gunzip -k FILE")
+            how = "in gzip; expand it first: gunzip -k FILE"
+            if not os.path.isfile(path):
+                how = "that comes through a pipe; name the file itself"
+            raise TraceError(f"{path}: is a database {how}")
         text = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
         if text[:1] in (b"{", b"["):
             return _events(path, json_of(path, data))

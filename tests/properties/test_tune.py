@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import networkx
@@ -11,11 +13,13 @@ from hypothesis import strategies as st
 
 from drawing.safe import safe_round
 from drawing.tunable import compared
-from plait.compiler.compile import Asked, compile_source, every_route
+from plait.compiler.compile import Asked, compile_source, every_route, prove
 from plait.compiler.measures.measures import measures
+from plait.compiler.races.conflicts import regions_meet, vouched
+from plait.compiler.round import Round
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Profile, StreamCosts
 from plait.compiler.tune.bounds import longest_circle
-from plait.compiler.tune.meaning import meanings
+from plait.compiler.tune.meaning import meaning, meanings
 from plait.compiler.tune.move import Space
 from plait.compiler.tune.price import Load
 from plait.compiler.tune.search import tuned
@@ -32,6 +36,37 @@ def test_half_of_all_texts_hold_the_best_of_all() -> None:
     assert any(one.least < one.start for one in found)
     missed = [one for one in found if one.gap]
     assert len(missed) * 20 <= len(found), missed
+
+
+def test_two_rounds_mean_the_same_where_all_that_meet_do_so_in_one_order() -> None:
+    """By every two phases that meet, on drawn rounds with phases that have changed places."""
+    same = 0
+    for number in range(24):
+        random = Random(f"levels {number}")
+        round = prove(Source("drawn.spec", safe_round(random).text()), ASKED).orders[0].round
+        phases, at = list(round.phases), random.randrange(len(round.phases))
+        phases.insert(max(at - 1, 0), phases.pop(at))
+        other = replace(round, phases=phases)
+        alike = meeting(round) == meeting(other)
+        assert (meaning(round).levels == meaning(other).levels) is alike
+        same += alike
+    assert 0 < same < 24
+
+
+def meeting(round: Round) -> set[tuple[str, str, int]]:
+    """Every two phases that meet, in their order, and in which buffer."""
+    found = set()
+    for place, later in enumerate(round.phases):
+        for earlier in round.phases[:place]:
+            for a, b in product(earlier.accesses, later.accesses):
+                copies = round.buffers[a.buffer].copies
+                if a.buffer != b.buffer or (a.rounds_back - b.rounds_back) % copies:
+                    continue
+                parts = (a.buffer, a.region), (b.buffer, b.region)
+                meets = regions_meet(a.region, b.region) and not vouched(round, *parts)
+                if meets and (a.writes or b.writes):
+                    found.add((earlier.name, later.name, a.buffer))
+    return found
 
 
 def test_what_is_found_is_sound_no_worse_and_the_same_work() -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled, write_whole
 from plait.commands.costs import bucket_asked
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.progress import progress
 from plait.commands.trace_align import LEAST_MATCHED
+from plait.commands.trace_show import add_most_bytes, most_asked
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which bucket ran, where a trace does not say",
     )
     parser.add_argument("--bs", metavar="N", help="short for --live bs=N")
+    add_most_bytes(parser)
     add_spec_arguments(parser)
 
 
@@ -66,8 +69,14 @@ def run(options: argparse.Namespace) -> int:
 
     if options.json and not options.output:
         raise Refused("--json: say where the profile goes, with -o FILE")
+    inputs = [*options.traces, *([options.spec] if options.spec else [])]
+    outputs_asked(options, ("output",), read_by(options, *inputs))
     try:
-        samples = samples_of(options.traces) if options.spec is None else _aligned(options)
+        samples = (
+            samples_of(options.traces, most_asked(options))
+            if options.spec is None
+            else _aligned(options)
+        )
         progress("fitting")
         found = fitted(samples, options.name or "measured")
     except CalibrateError as error:
@@ -85,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def samples_of(paths: list[str]) -> Samples:
+def samples_of(paths: list[str], most: int) -> Samples:
     """What the traces hold together. Raises CalibrateError, OSError."""
     from plait.compiler.calibrate.own import own_samples
     from plait.compiler.calibrate.samples import CalibrateError, Samples
@@ -96,7 +105,7 @@ def samples_of(paths: list[str]) -> Samples:
     for path in paths:
         progress(f"reading {path}")
         try:
-            found.append(own_samples(Path(path), from_json))
+            found.append(own_samples(Path(path), from_json, most))
         except ScheduleError as error:
             raise CalibrateError(str(error)) from None
     targets = sorted({one.target for one in found})
@@ -119,7 +128,7 @@ def _aligned(options: argparse.Namespace) -> Samples:
     for path in options.traces:
         progress(f"reading {path}")
         try:
-            trace = read_trace(path)
+            trace = read_trace(path, most_asked(options))
             named = {one.bucket for one in trace.rounds}
             buckets = [one for one in schedule.buckets if one.name in named]
             for bucket in buckets or [schedule.buckets[bucket_asked(options, schedule)]]:
@@ -162,9 +171,10 @@ def show_against(samples: Samples, profile: Profile, as_json: bool) -> None:
 def run_against(path: str, schedule: Schedule, profile: Profile, as_json: bool) -> None:
     """What a profile foretells of a schedule, against a trace of it. Raises Refused, OSError."""
     from plait.compiler.calibrate.samples import CalibrateError
+    from plait.compiler.traces.expanded import MOST_BYTES
 
     try:
-        samples = samples_of([path])
+        samples = samples_of([path], MOST_BYTES)
     except CalibrateError as error:
         raise Refused(str(error)) from None
     finally:

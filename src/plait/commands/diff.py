@@ -6,6 +6,7 @@ import argparse
 
 from plait.commands.asked import add_spec_arguments
 from plait.commands.costs import accepted_asked, add_cost_arguments
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.sides import add_side_arguments, sides_asked
 from plait.exit import DIFFERS, FINE, Refused
@@ -59,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
         gates = [read_gate(text) for text in options.fail_on]
     except GateError as error:
         raise Refused(f"--fail-on {error}") from None
+    sides = [side for side in (options.before, options.after) if side is not None]
+    outputs_asked(options, ("html", "svg"), read_by(options, *sides))
     accepted = accepted_asked(options)
     before, after = sides_asked(options)
     found = diff(before, after, accepted and accepted.mean)

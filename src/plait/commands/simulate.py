@@ -16,6 +16,7 @@ from plait.commands.costs import (
     profile_asked,
     tell_unpriced,
 )
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.pictures import pictures_asked, write_pictures
 from plait.exit import FINE, Refused
 
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
         raise Refused(f"--rounds {options.rounds}: from 1 to {MOST_ROUNDS:,}")
     if not 1 <= options.ranks <= MOST_RANKS:
         raise Refused(f"--ranks {options.ranks}: from 1 to {MOST_RANKS}")
+    outputs_asked(options, ("html", "svg", "perfetto"), read_by(options, options.spec))
     schedule = compiled(options, options.spec)
     accepted = accepted_asked(options)
     profile, bucket = profile_asked(options, schedule), bucket_asked(options, schedule)

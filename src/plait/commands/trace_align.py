@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from plait.commands.asked import add_spec_arguments, compiled
 from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_asked, profile_asked
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.progress import progress
+from plait.commands.trace_show import add_most_bytes, most_asked
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a page: measured, its path, and the same rounds simulated",
     )
     parser.add_argument("--perfetto", metavar="FILE", help="write the same for Perfetto")
+    add_most_bytes(parser)
     add_cost_arguments(parser)
     add_spec_arguments(parser)
 
@@ -97,6 +100,11 @@ def run(options: argparse.Namespace) -> int:
         raise Refused(f"--threshold {options.threshold:g}: write a share of 0 to 1")
     if len(options.trace) > 1 and (pictures_asked(options) or options.baseline):
         raise Refused("--html, --perfetto and --baseline are for one trace")
+    outputs_asked(
+        options,
+        ("html", "perfetto"),
+        read_by(options, options.spec, *options.trace),
+    )
     tolerance = None if options.tol is None else _time(options.tol)
     old = _baseline(options.baseline) if options.baseline else None
     schedule = compiled(options, options.spec)
@@ -132,7 +140,7 @@ def _aligned(
     progress(f"reading {file}")
     try:
         with keeping_all():
-            trace = read_trace(file)
+            trace = read_trace(file, most_asked(options))
             bucket = _bucket(options, schedule, trace)
             progress(f"aligning {file}")
             made = align(schedule, bucket, trace, options.map, tolerance, options.device)

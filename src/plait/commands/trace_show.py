@@ -53,16 +53,22 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def trace_asked(options: argparse.Namespace, path: str) -> Trace:
-    """Raises Refused, OSError."""
+def most_asked(options: argparse.Namespace) -> int:
+    """Bytes. Raises Refused."""
     from plait.compiler.traces.expanded import MOST_BYTES
-    from plait.compiler.traces.read import read_trace
-    from plait.compiler.traces.trace_error import TraceError
 
     most = MOST_BYTES if options.most_bytes is None else options.most_bytes
     if most < 1:
         raise Refused(f"--most-bytes {most}: ask for one at least")
+    return most
+
+
+def trace_asked(options: argparse.Namespace, path: str) -> Trace:
+    """Raises Refused, OSError."""
+    from plait.compiler.traces.read import read_trace
+    from plait.compiler.traces.trace_error import TraceError
+
     try:
-        return read_trace(path, most)
+        return read_trace(path, most_asked(options))
     except TraceError as error:
         raise Refused(str(error)) from None

@@ -18,6 +18,7 @@ from plait.commands.asked import (
     write_whole,
 )
 from plait.commands.costs import add_cost_arguments, profile_asked
+from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.progress import progress
 from plait.commands.search import load_asked, space_asked, tokens_asked
 from plait.exit import FINE, Refused
@@ -96,6 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
     _bounded(options)
     path, variant = split_variant(options.spec)
+    outputs_asked(options, ("output",), read_by(options))
     source = spec_source(path)
     found, *told = _tuned(options, source, variant)
     if options.json:
