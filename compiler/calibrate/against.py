@@ -12,6 +12,7 @@ from plait.compiler.calibrate.samples import Samples
 from plait.compiler.calibrate.served import foretold, measured
 from plait.compiler.spread import mad_low
 from plait.compiler.timing.costs import Profile
+from plait.compiler.timing.issue import kind_of
 from plait.dsl.record import Record
 from plait.dsl.render.figures import percent
 from plait.dsl.render.printable import printable
@@ -54,11 +55,16 @@ class Against(Record):
 def against(samples: Samples, profile: Profile) -> Against:
     """What a phase takes is, both ways, with what its stream does between it and the next."""
     phases, unknown = [], set()
+    kinds = {
+        phase.body: (schedule.widest.work[number][1], kind_of(schedule, phase))
+        for schedule in samples.schedules
+        for number, phase in enumerate(schedule.phases)
+    }
     for key in sorted({(one.phase, one.held, one.rows) for one in samples.phases}):
         name, held, rows = key
         here = alone([one for one in samples.phases if (one.phase, one.held, one.rows) == key])
         times = [one.time for one in here]
-        cost = profile.known(name, name, None, "host" if here[0].host else "")
+        cost = profile.known(name, name, *kinds.get(name, (None, "")))
         if cost is None:
             unknown.add(name)
             continue

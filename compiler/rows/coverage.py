@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from plait.compiler.graphs.capturable import obstacle
 from plait.compiler.order import Order
 from plait.compiler.round import HOST, Capture, Phase, Round
+from plait.compiler.target import Target
 from plait.compiler.views.steps import few
 from plait.dsl.values import plain, written
+
+Runs = Literal["graph", "segments", "eager"]
+"""All that a round has on streams in one graph, some of it in graphs, or none."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,9 @@ class Bucket:
     """Of captures that run without a graph, the condition that does not hold, as it is written."""
     side: dict[str, tuple[str, ...]]
     """Of each graph that has any, the streams beside its own."""
+    runs: Runs
+    obstacles: dict[str, str]
+    """Of phases in no capture, why no graph may hold them, where none may."""
 
 
 @dataclass(frozen=True)
@@ -37,35 +45,39 @@ class Coverage:
     buckets: tuple[Bucket, ...]
 
 
-def coverage(orders: Sequence[Order]) -> Coverage:
+def coverage(orders: Sequence[Order], target: Target) -> Coverage:
     """Of every route of a pipeline that was proven, the smallest bucket first."""
     rounds = [order.round for order in orders]
     entries = {dim: sorted({one.sizes[dim] for one in rounds}) for dim in rounds[0].sizes}
-    buckets = tuple(_bucket(round, entries) for round in rounds)
+    buckets = tuple(_bucket(round, entries, target) for round in rounds)
     found = dict.fromkeys(name for bucket in buckets for name in (*bucket.graphs, *bucket.eager))
     return Coverage(rounds[0].name, tuple(found), buckets)
 
 
-def _bucket(round: Round, entries: dict[str, list[int]]) -> Bucket:
+def _bucket(round: Round, entries: dict[str, list[int]], target: Target) -> Bucket:
     holds = {}
     for dim, size in round.sizes.items():
         below = [entry for entry in entries[dim] if entry < size]
         holds[dim] = (1 + max(below, default=0), size)
     eager: dict[str, None] = {}
-    phases: dict[str, None] = {}
+    phases: dict[str, str | None] = {}
     for phase in round.phases:
         if phase.stream != HOST and phase.capture is None:
             if phase.within:
                 eager[phase.within] = None
             else:
-                phases[phase.name] = None
+                phases[phase.name] = obstacle(round, phase, target)
     graphs = {capture.name: capture.rows for capture in round.captures}
     conditions = {one.within: _condition(one) for one in round.phases if one.within in eager}
     why = {name: condition for name, condition in conditions.items() if condition}
     side = {one.name: _side(round, one) for one in round.captures}
     route = {name: plain(value) for name, value in round.route.items()}
     side = {name: streams for name, streams in side.items() if streams}
-    return Bucket(round.sizes, holds, route, graphs, tuple(eager), tuple(phases), why, side)
+    outside = eager or phases
+    runs: Runs = "eager" if not graphs else "segments" if outside or len(graphs) > 1 else "graph"
+    obstacles = {name: reason for name, reason in phases.items() if reason}
+    graph = graphs, tuple(eager), tuple(phases), why, side
+    return Bucket(round.sizes, holds, route, *graph, runs, obstacles)
 
 
 def _condition(phase: Phase) -> str:
@@ -83,16 +95,16 @@ def _side(round: Round, capture: Capture) -> tuple[str, ...]:
 
 
 def coverage_text(found: Coverage) -> str:
-    """A line for every bucket and route, a column for every capture: its rows, or `eager`."""
+    """A line for every bucket and route, a column for every capture, its rows or `eager`, and how it runs."""
     first = found.buckets[0]
     head = [*first.sizes, *dict.fromkeys(name for one in found.buckets for name in one.route)]
-    table = [[*head, *found.captures]]
+    table = [[*head, *found.captures, "round"]]
     for one in found.buckets:
         sizes = [_range(*one.holds[dim]) for dim in one.sizes]
         route = [
             written(one.route[name]) if name in one.route else "-" for name in head[len(sizes) :]
         ]
-        table.append([*sizes, *route, *(_cell(one, name) for name in found.captures)])
+        table.append([*sizes, *route, *(_cell(one, name) for name in found.captures), one.runs])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -103,6 +115,8 @@ def coverage_text(found: Coverage) -> str:
     out += [line for name in found.captures for line in _side_lines(found, name)]
     phases = dict.fromkeys(name for one in found.buckets for name in one.phases)
     out.append(f"in no capture: {few(list(phases)) if phases else 'nothing'}")
+    obstacles = {name: why for one in found.buckets for name, why in one.obstacles.items()}
+    out += [f"{name}: never in a graph ({why})" for name, why in obstacles.items()]
     return "\n".join(line.rstrip() for line in out) + "\n"
 
 

@@ -94,14 +94,16 @@ class Profile(Record):
     """By full name or base; `*` is for all others."""
     collectives: tuple[tuple[str, Cost], ...] = ()
     """By kind, for those that are in no other place."""
+    classes: tuple[tuple[str, Cost], ...] = ()
+    """By the class of their stream, for those that are in no other place and no collective."""
 
     def of(self, name: str, base: str, said: int | None, kind: str = "") -> Cost:
-        """Of a phase: by its full name, by its base, as its spec says, by its kind, or as any."""
+        """Of a phase: by its full name, by its base, as its spec says, by its kind or class, or as any."""
         return self.known(name, base, said, kind) or Cost(Law())
 
     def known(self, name: str, base: str, said: int | None, kind: str = "") -> Cost | None:
-        """None: nothing says what it costs. `kind`: `host`, a kind of collective, or neither."""
-        by_name, by_kind = dict(self.phases), dict(self.collectives)
+        """None: nothing says what it costs. `kind`: `host`, a kind of collective, or a class of streams."""
+        by_name, by_kind = dict(self.phases), dict(self.collectives + self.classes)
         for one in (name, base):
             if one in by_name:
                 return by_name[one]

@@ -13,7 +13,7 @@ from plait.compiler.timing.sharing import WHOLE
 from plait.dsl.record import Record
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.values import UNITS, Value
-from plait.dsl.words import COLLECTIVES
+from plait.dsl.words import COLLECTIVES, STREAM_KINDS
 
 MOST_PHASES = 100_000
 MOST_POINTS = 4096
@@ -38,7 +38,7 @@ class _Line(Record):
     row: Value | None = "0ns"
 
 
-TABLES = ("host", "stream", "phases", "collectives")
+TABLES = ("host", "stream", "phases", "collectives", "classes")
 PHASE_TABLES = ("rows", "uses", "link", "eager")
 LINK_TABLES = ("rows", "uses")
 LAW_TABLES = ("rows",)
@@ -60,12 +60,16 @@ def load_profile(path: Path) -> Profile:
         if key not in COLLECTIVES:
             nearest = did_you_mean(key, COLLECTIVES)
             raise TargetError(f"{where}: `collectives.{key}` is no kind of collective; {nearest}")
-    phases, collectives = (
+    for key in tables["classes"]:
+        if key not in STREAM_KINDS:
+            nearest = did_you_mean(key, STREAM_KINDS)
+            raise TargetError(f"{where}: `classes.{key}` is no class of streams; {nearest}")
+    phases, collectives, classes = (
         tuple(
             (name, _cost(_table(table, where, f"{of}.{name}"), resources, where, f"{of}.{name}"))
             for name, table in tables[of].items()
         )
-        for of in ("phases", "collectives")
+        for of in ("phases", "collectives", "classes")
     )
     return Profile(
         values["name"],
@@ -75,6 +79,7 @@ def load_profile(path: Path) -> Profile:
         _times(StreamCosts, tables["stream"], where, "stream"),
         phases,
         collectives,
+        classes,
     )
 
 

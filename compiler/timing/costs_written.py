@@ -32,7 +32,7 @@ def _lines(profile: Profile, said: Mapping[str, Sequence[str]]) -> Iterator[str]
             yield f"[{name}]"
             yield from _comments(said, name)
             yield from times
-    for of in ("phases", "collectives"):
+    for of in ("phases", "collectives", "classes"):
         for name, cost in getattr(profile, of):
             yield ""
             yield f"[{of}.{_key(name)}]"

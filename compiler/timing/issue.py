@@ -28,11 +28,11 @@ class Doing(NamedTuple):
     """Of a phase that a graph holds."""
 
 
-def kind_of(phase: Phase) -> str:
+def kind_of(schedule: Schedule, phase: Phase) -> str:
     """By which a profile knows the cost of a phase that it does not know by name."""
     if phase.collective is not None:
         return phase.collective.kind
-    return "host" if phase.stream == HOST else ""
+    return "host" if phase.stream == HOST else schedule.streams[phase.stream].kind
 
 
 class Lanes:
@@ -62,7 +62,7 @@ class Issuer:
         """Of every group, how many collectives this rank has issued."""
         self.replays = 0
         self.costs = {
-            (number, bucket): profile.of(phase.name, phase.body, cost, kind_of(phase))
+            (number, bucket): profile.of(phase.name, phase.body, cost, kind_of(schedule, phase))
             for bucket, one in enumerate(schedule.buckets)
             for number, (phase, (_, cost)) in enumerate(zip(schedule.phases, one.work, strict=True))
         }

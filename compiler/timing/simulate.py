@@ -46,7 +46,7 @@ class Simulation:
         for number, phase in enumerate(self.schedule.phases):
             works = [self.schedule.buckets[bucket].work[number] for bucket in set(self.buckets)]
             said = next((cost for _, cost in works if cost is not None), None)
-            known = self.profile.known(phase.name, phase.body, said, kind_of(phase))
+            known = self.profile.known(phase.name, phase.body, said, kind_of(self.schedule, phase))
             if known is None and any(rows for rows, _ in works):
                 found.append(phase.name)
         return found

@@ -28,6 +28,9 @@ def text(found: Tuned, name: str, where: str, costs: str) -> str:
     out = [
         f"{name} at {where}, tuned for {found.objective} with the costs of {costs}, simulated: {then}"
     ]
+    if found.objective != "token" and (start.tokens, best.tokens) != (1, 1):
+        token = _figure("token")
+        out.append(f"by --accept a token takes {token(start)} -> {token(best)}")
     if found.best.steps:
         out += ["", "what was done:", *_steps(found)]
     out += ["", *_bound(found), *_looked(found), ENDED[found.ended], "", *_front(found)]

@@ -209,26 +209,33 @@ pipeline waited {
 
 def test_b139_an_edge_is_of_the_recorded_stream(files: Files, capsys) -> None:
     """The thread launches another kernel before it records: what is waited for is the stream's own."""
-    events = kernels(
-        ("first", 20, 10, 40), ("other", 24, 10, 90), ("behind", 28, 42, 60), ("last", 20, 62, 70)
+    rows = (
+        ("first", 20, 10, 40),
+        ("other", 24, 10, 90),
+        ("behind", 28, 42, 60),
+        ("last", 20, 62, 70),
     )
+    events = []
     for round in range(ROUNDS):
-        at = PERIOD * round
-        launch = 100 * round
-        for n, start in enumerate((1, 3, 7, 8)):
-            events.append(
-                event("cudaLaunchKernel", "cuda_runtime", 1, 1, at + start, 1, 4 * round + n + 1)
-            )
-        wait = event("Stream Wait Event", "cuda_sync", 0, 28, at + 41, 0, 0)
-        wait["args"] |= {"wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": 4 * round + 3}
-        wait["args"] |= {"wait_on_cuda_event_id": launch, "correlation": 4 * round + 3}
+        at, number = PERIOD * round, 10 * round
+        recorded, waited = number + 3, number + 4
+        for (name, stream, start, end), one in zip(rows, (1, 2, 5, 6), strict=True):
+            launched = number + one
+            events.append(event("cudaLaunchKernel", "cuda_runtime", 1, 1, at + one, 1, launched))
+            events.append(event(name, "kernel", 0, stream, at + start, end - start, launched))
+        events.append(event("cudaEventRecord", "cuda_runtime", 1, 1, at + 3, 1, recorded))
+        events.append(event("cudaStreamWaitEvent", "cuda_runtime", 1, 1, at + 4, 1, waited))
+        wait = event("Stream Wait Event", "cuda_sync", 0, 28, at + 4, 0, waited)
+        wait["args"] |= {"wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": recorded}
+        wait["args"] |= {"wait_on_cuda_event_id": 1}
         events.append(wait)
     files(waited=WAITED, joined=events)
     code, page, _ = said(capsys, "waited.spec", "joined.json")
     assert code == 0
     assert "other" not in part(page, "JOINS")
-    assert main(["trace", "show", "joined.json"]) == 0
-    assert "waits for" in capsys.readouterr().out
+    assert main(["trace", "show", "joined.json", "--json"]) == 0
+    met = json.loads(capsys.readouterr().out)["joins"]
+    assert [(one["source"], one["then"]) for one in met] == [("first", "behind")] * ROUNDS
 
 
 BESIDE = """\

@@ -110,17 +110,18 @@ def test_pictures_show_every_step_and_wait(eagle, compiled) -> None:
 BUCKETS = """\
 buckets of tiers: requests and rows of each graph
 
-     bs  graph  draft  verify
-      1   true      1       3
-      1  false      1   eager
- 2 .. 8   true      8      24
- 2 .. 8  false      8   eager
-9 .. 32   true  eager      96
-9 .. 32  false  eager   eager
+     bs  graph  draft  verify     round
+      1   true      1       3  segments
+      1  false      1   eager  segments
+ 2 .. 8   true      8      24  segments
+ 2 .. 8  false      8   eager  segments
+9 .. 32   true  eager      96  segments
+9 .. 32  false  eager   eager     eager
 
 draft: eager on every route at bs = 9 .. 32 (a graph when bs <= 8)
 verify: eager on some routes (a graph when graph)
 in no capture: accept
+accept: never in a graph (it blocks the host)
 """
 
 
@@ -136,16 +137,20 @@ pipeline tiers {
   buffer y : i64[bs]
   capture draft on main rows bs when bs <= 8 { phase step on main { reads x  writes y } }
   capture verify on main rows bs * 3 when graph { phase target on main { reads y  updates x } }
-  phase accept on main { updates x }
+  phase accept on main host_sync { updates x }
 }
 """
-    found = coverage(prove(Source("test.spec", text), Asked()).orders)
+    proven = prove(Source("test.spec", text), Asked())
+    found = coverage(proven.orders, proven.target)
     assert coverage_text(found) == BUCKETS
     assert found.buckets[2].holds == {"bs": (2, 8)} and found.buckets[2].graphs["verify"] == 24
 
 
 def test_a_graph_that_never_is_one(eagle) -> None:
     """Without capture every stage is eager, and is said to be, by its name."""
-    text = coverage_text(coverage(prove(eagle, Asked(capture=False)).orders))
+    proven = prove(eagle, Asked(capture=False))
+    found = coverage(proven.orders, proven.target)
+    text = coverage_text(found)
+    assert {one.runs for one in found.buckets} == {"eager"}
     for name in ("draft", "verify", "extend"):
         assert f"{name}: never a graph" in text

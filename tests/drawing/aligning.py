@@ -138,7 +138,10 @@ def _paths(its: Aligned, true: Truth, damage: bool) -> list[str]:
         found = signature(segments)
         wanted = _walked(its, true, round)
         if found is None:
-            if not damage:
+            near = [
+                (node.name, at) for node in its.declared.nodes for at in range(round - 2, round + 1)
+            ]
+            if all(one in true.whole for one in near if one in true.spans):
                 said.append(f"round {round}: path {wanted}: unknown")
         elif [its.declared.nodes[node].name for node in found] != wanted:
             names = [its.declared.nodes[node].name for node in found]

@@ -242,6 +242,8 @@ class Truth:
     """Of every node in every round from when to when it ran, in nanoseconds of the trace."""
     sure: set[tuple[str, int]]
     """Those whose last kernel on every stream is in the trace under its own name, or marked."""
+    whole: set[tuple[str, int]]
+    """Of them, those of which that is so of the first too."""
 
     def last(self, sources: list[tuple[str, int]]) -> str:
         return max(sources, key=lambda one: self.spans[one][1])[0]
@@ -250,6 +252,7 @@ class Truth:
 def truth(made: Drawn, zero: int) -> Truth:
     spans = {key: (start - zero, end - zero) for key, (start, end) in made.hosts.items()}
     sure = set(spans)
+    begins: dict[tuple[str, int, int], Kernel] = {}
     ends: dict[tuple[str, int, int], Kernel] = {}
     for one in made.kernels:
         if one.node is None:
@@ -260,9 +263,16 @@ def truth(made: Drawn, zero: int) -> Truth:
         newest = ends.setdefault((*key, one.stream), one)
         if one.end > newest.end:
             ends[(*key, one.stream)] = one
-    unsure = {
-        (node, round)
-        for (node, round, _), one in ends.items()
-        if (one.lost or one.renamed) and made.marks != "stream"
-    }
-    return Truth(spans, (sure | set(spans)) - unsure)
+        oldest = begins.setdefault((*key, one.stream), one)
+        if one.start < oldest.start:
+            begins[(*key, one.stream)] = one
+    endless, headless = (
+        {
+            (node, round)
+            for (node, round, _), one in found.items()
+            if (one.lost or one.renamed) and made.marks != "stream"
+        }
+        for found in (ends, begins)
+    )
+    known = (sure | set(spans)) - endless
+    return Truth(spans, known, known - headless)

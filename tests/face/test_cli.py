@@ -125,7 +125,7 @@ def test_explain_ranks_shows_what_is_exchanged(here, capsys) -> None:
 def test_explain_prints_the_buckets(here, capsys) -> None:
     """A line for each bucket, as text and as JSON; a rule has none."""
     code, out, _ = run(capsys, "explain", "examples/eagle.spec", "--buckets")
-    assert code == 0 and "5 .. 8      8      24      24\n" in out
+    assert code == 0 and "5 .. 8      8      24      24  segments\n" in out
     code, out, _ = run(capsys, "explain", "examples/eagle.spec", "--buckets", "--json")
     last = json.loads(out)["buckets"][-1]
     assert (last["holds"], last["graphs"]["verify"]) == ({"bs": [5, 8]}, 24)

@@ -156,6 +156,25 @@ def test_r19_a_token_costs_a_ratio_of_sums(example, capsys) -> None:
         assert (time["accepted"], time["per_token"]) == (mean, time["round"] / mean)
 
 
+def test_one_graph_is_called_so(tmp_path, capsys) -> None:
+    """Where all that a round has on streams is in it, and the host may do what it wants."""
+    path = tmp_path / "one.spec"
+    path.write_text(
+        "spec 1\npipeline one {\n  dim bs in [4]\n  stream main\n  buffer x : i64[bs] carried\n"
+        "  phase plan on host {}\n  capture all on main rows bs { phase step on main { updates x } }\n}\n"
+    )
+    (bucket,) = data(capsys, str(path), "--buckets")["buckets"]
+    assert (bucket["runs"], bucket["graphs"], bucket["obstacles"]) == ("graph", {"all": 4}, {})
+
+
+def test_the_skeleton_as_data_has_the_times_of_its_branches(example, capsys) -> None:
+    """Those that `--times` has: how long each is, what is exposed of it, its slack, who is last."""
+    found = data(capsys, example("eagle"))["forks"]
+    assert found == data(capsys, example("eagle"), "--times")["forks"]
+    plan, *_ = found
+    assert plan["exposed"] == plan["work"] > 0 and plan["slack"] == 0 and plan["others_waited"] > 0
+
+
 def test_the_path_tiles_the_round(example, capsys) -> None:
     """Part by part without a gap, to the nanosecond."""
     for name in ("eagle", "moe"):

@@ -51,6 +51,16 @@ def test_the_page_shows_what_is_printed(here: Path, root: Path, capsys) -> None:
         )
 
 
+def test_what_a_token_costs_is_said_of_a_round_too(here: Path, capsys) -> None:
+    """The same schedule as without `--accept`, and its time over the tokens of a round."""
+    arguments = ("layer.spec", "--costs", "die.toml")
+    _, bare, _ = run(capsys, *arguments)
+    _, out, _ = run(capsys, *arguments, "--accept", "2")
+    first, then, *rest = out.splitlines()
+    assert then == "by --accept a token takes 35 us -> 22.5 us"
+    assert [first, *rest] == bare.splitlines()
+
+
 def test_graph_graph_eager_is_chosen_where_a_graph_does_not_pay(here: Path, capsys) -> None:
     """R17: the two that save launches stay, the one that costs more than it saves goes."""
     arguments = ("--costs", "graphs.toml", "--moves", "settings", "--json")

@@ -25,7 +25,7 @@ def drawn(random: Random) -> Schedule:
     return compile_source(Source("p.spec", safe_round(random).text()), Asked())
 
 
-def costs(random: Random, schedule: Schedule, sharing: bool) -> dict[str, tuple[int, Uses]]:
+def costs(random: Random, schedule: Schedule) -> dict[str, tuple[int, Uses]]:
     """Of every phase a time, and what it uses of what there is."""
     return {
         phase.name: (
@@ -33,7 +33,7 @@ def costs(random: Random, schedule: Schedule, sharing: bool) -> dict[str, tuple[
             tuple(
                 (number, random.randint(1, WHOLE))
                 for number in range(len(RESOURCES))
-                if sharing and random.random() < 0.5
+                if random.random() < 0.5
             ),
         )
         for phase in schedule.phases
@@ -54,26 +54,19 @@ def spans(found: Simulation) -> dict[tuple[str, int], tuple[int, int]]:
     }
 
 
-def test_a_schedule_takes_what_a_fluid_would() -> None:
-    """Every phase of two or three rounds begins and ends at the same nanosecond."""
+def test_a_schedule_takes_what_a_fluid_would_and_alone_its_longest_path() -> None:
+    """Every phase of two or three rounds begins and ends at the same nanosecond; where nothing is shared,
+    the last ends when networkx says so of the steps, whatever order they are looked at in."""
     for number in range(ROUNDS):
         random = Random(f"{commit()} {number}")
         schedule = drawn(random)
-        given = costs(random, schedule, sharing=number % 4 > 0)
+        given = costs(random, schedule)
         rounds = random.choice([2, 3])
-        found = spans(simulated(schedule, given, rounds))
         steps = trace(schedule, [schedule.buckets[-1]] * rounds)
+        found = spans(simulated(schedule, given, rounds))
         assert found == fluid(steps, given, len(RESOURCES)), number
-
-
-def test_without_contention_a_round_takes_its_longest_path() -> None:
-    """As networkx finds it among the steps of the schedule, whatever order they are looked at in."""
-    for number in range(ROUNDS // 4):
-        random = Random(f"{commit()} path {number}")
-        schedule = drawn(random)
-        given = costs(random, schedule, sharing=False)
-        steps = trace(schedule, [schedule.buckets[-1]] * 2)
-        assert simulated(schedule, given, 2).end == longest(steps, given), number
+        alone = {name: (time, ()) for name, (time, _) in given.items()}
+        assert simulated(schedule, alone, rounds).end == longest(steps, alone), number
 
 
 def longest(steps: list[Step], given: dict[str, tuple[int, Uses]]) -> int:

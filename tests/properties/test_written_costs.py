@@ -11,7 +11,7 @@ from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, Str
 from plait.compiler.timing.costs_file import LONGEST, load_profile
 from plait.compiler.timing.costs_written import written
 from plait.compiler.timing.sharing import WHOLE
-from plait.dsl.words import COLLECTIVES
+from plait.dsl.words import COLLECTIVES, STREAM_KINDS
 
 times = st.integers(0, LONGEST) | st.integers(0, 10**7)
 texts = st.text(min_size=1, max_size=8)
@@ -43,6 +43,7 @@ def profiles(draw) -> Profile:
 
     phases = draw(st.lists(texts, max_size=4, unique=True))
     collectives = draw(st.lists(st.sampled_from(sorted(COLLECTIVES)), max_size=3, unique=True))
+    classes = draw(st.lists(st.sampled_from(STREAM_KINDS), max_size=2, unique=True))
     return Profile(
         draw(texts),
         draw(texts),
@@ -51,6 +52,7 @@ def profiles(draw) -> Profile:
         StreamCosts(**{name: draw(times) for name in StreamCosts.fields()}),
         tuple((name, cost()) for name in phases),
         tuple((name, cost()) for name in collectives),
+        tuple((name, cost()) for name in classes),
     )
 
 

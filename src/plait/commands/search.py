@@ -86,8 +86,8 @@ def tokens_asked(options: argparse.Namespace, schedule: Schedule) -> Tokens:
         raise Refused(f"--accept-most {most}: there is no such param; {_nearest(most, known)}")
 
     def tokens(schedule: Schedule) -> Fraction:
-        if accepted is None or options.objective == "time":
-            return Fraction(1)
+        if accepted is None or (options.objective == "time" and most is not None):
+            return Fraction(1)  # the shortest round, whatever it commits
         limit = None if most is None else dict(schedule.settings)[most]
         if type(limit) is not int:
             return accepted.mean

@@ -51,7 +51,7 @@ def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.views.explain import skeleton, skeleton_text
     from plait.compiler.views.replays import replays_data, replays_text
     from plait.compiler.views.summary import summary_data, summary_text
-    from plait.compiler.views.times import fork_text, inner_text
+    from plait.compiler.views.times import fork_data, fork_text, inner_text
 
     one = timed(source, asked, options)
     found = skeleton(one.order)
@@ -60,6 +60,7 @@ def _skeleton(source: Source, asked: Asked, options: Namespace) -> Shown:
     account, times, inner, lines = one.account, {}, [], []
     if account is not None:
         data["time"] = summary_data(account, one.accepted)
+        data["forks"] = [fork_data(fork) for fork in account.forks]
         lines = summary_text(account, one.accepted)
         inner = inner_text(account)
         for fork in account.forks:
@@ -126,7 +127,8 @@ def _ranks(source: Source, asked: Asked, options: Namespace) -> Shown:
 def _buckets(source: Source, asked: Asked, options: Namespace) -> Shown:
     from plait.compiler.rows.coverage import coverage, coverage_text
 
-    return _shown(coverage(prove(source, asked).orders), coverage_text)
+    proven = prove(source, asked)
+    return _shown(coverage(proven.orders, proven.target), coverage_text)
 
 
 def _captures(source: Source, asked: Asked, options: Namespace) -> Shown:
@@ -159,7 +161,9 @@ VIEWS = {
     "sync": View("what each wait is for, and how few there could be", _sync),
     "captures": View("every graph, and what may be in none", _captures),
     "memory": View("which buffers share memory, and what that saves", _memory),
-    "buckets": View("what is a graph in each bucket, and on how many rows", _buckets),
+    "buckets": View(
+        "what is a graph in each bucket, on how many rows, and why the rest is none", _buckets
+    ),
     "ranks": View("what ranks agree on, and the collectives of each route, busy and idle", _ranks),
     "budget": View("what its graphs take of the target, and of how much", _budget),
 }

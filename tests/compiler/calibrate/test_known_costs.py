@@ -172,6 +172,17 @@ def test_rounds_that_ran_are_foretold(trace: Path) -> None:
     assert found.unknown == ()
 
 
+def test_a_phase_is_foretold_as_a_simulation_prices_it(compiled, tmp_path: Path) -> None:
+    """By what its spec says, or the class of its stream, where a profile has not its name."""
+    text = SPEC.replace("stream side", "stream side : copy")
+    text = text.replace("updates x }\n  fork", "updates x  cost 20us }\n  fork")
+    samples = own_samples(written_as_run(compiled(text), [0], tmp_path / "run.json"), from_json)
+    copies, others = Cost(Law(7_000)), Cost(Law(9_000))
+    profile = TRUTH.replace(phases=(("*", others),), classes=(("copy", copies),))
+    found = {one.name: one.foretold for one in against(samples, profile).phases}
+    assert (found["make"], found["look"], found["out"]) == (20_000, 7_000, 9_000)
+
+
 def test_rounds_of_other_settings_are_foretold(trace: Path, compiled) -> None:
     """With more phases in the graph, none of which was measured by its own name."""
     found = fitted(own_samples(trace, from_json), "found").profile

@@ -86,6 +86,11 @@ def test_a_phase_is_looked_up_by_name_base_spec_and_last_as_any(tmp_path) -> Non
             'rows = { 1 = "1us" }',
             "`phases.nextn[1]` has both points and a line: keep `rows`, or `fixed` and `row`",
         ),
+        (
+            "[stream]",
+            "[classes.coppy]\n[stream]",
+            "`classes.coppy` is no class of streams; did you mean `copy`?",
+        ),
         ('name = "one die"\n', "", "there should be a line `name = ...` with a text"),
         ('"0.5us"', '"9999999ms"', "`stream.gap` is longer than an hour"),
     ],

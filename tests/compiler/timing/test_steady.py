@@ -15,6 +15,7 @@ from plait.compiler.target import known_targets, load_target
 from plait.compiler.timing.accepted import AcceptedError, read_accepted
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, StreamCosts
 from plait.compiler.timing.profiles import default_profile, known_profiles, profile_of
+from plait.compiler.timing.sharing import FULL, speeds
 from plait.compiler.timing.simulate import simulate
 from plait.compiler.timing.steady import steady
 from plait.dsl.span import Source
@@ -178,8 +179,26 @@ def test_a_kind_has_a_cost_where_a_name_has_none() -> None:
     )
     assert found.known("dispatch", "dispatch", 7, "all_to_all") == Cost(Law(7))
     assert found.known("commit", "commit", None, "host") == Cost(Law(20_000))
-    assert found.known("target", "target", None) == dict(found.phases)["*"]
+    assert found.known("publish", "publish", None, "copy") == dict(found.classes)["copy"]
+    assert found.known("publish", "publish", 7, "copy") == Cost(Law(7))
+    assert found.known("target", "target", None, "compute") == dict(found.phases)["*"]
     assert default_profile("mine").known("target", "target", None) is None
+
+
+@pytest.mark.parametrize("name", ["ascend910c", "cuda"])
+def test_each_resource_of_a_device_is_used(name: str) -> None:
+    """By a phase that nothing else is known of, by what is on its way, or by a copy."""
+    found = default_profile(name)
+    costs = [cost for _, cost in (*found.phases, *found.collectives, *found.classes)]
+    uses = [cost.uses for cost in costs] + [cost.link.uses for cost in costs if cost.link]
+    assert {number for each in uses for number, _ in each} == set(range(len(found.resources)))
+
+
+def test_copies_share_the_engine_that_copies() -> None:
+    """Two beside each other take as long as one after the other, and beside work no longer than alone."""
+    found = default_profile("ascend910c")
+    copy, work = dict(found.classes)["copy"].uses, dict(found.phases)["*"].uses
+    assert speeds((copy, copy)) == (FULL // 2, FULL // 2) and speeds((copy, work)) == (FULL, FULL)
 
 
 @pytest.mark.parametrize(
