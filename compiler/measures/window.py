@@ -22,7 +22,7 @@ class Window:
         back = found.period or 1
         self.period = back
         self.steady = found.replace(round=found.round - back)
-        self.mean = found.mean
+        self.mean = found.mean if found.period else self.steady.mean
         self.round = self.steady.round
         self.start, self.end = self.steady.start, self.steady.end
         self.schedule: Schedule = found.simulation.schedule

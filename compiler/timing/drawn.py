@@ -101,7 +101,7 @@ def _named(name: str, fill: str, room: int) -> list[str]:
 
 def _path(found: Simulation, path: Sequence[Segment]) -> Iterator[str]:
     rows = list(decisive(found, path))
-    whole = max(sum(time for _, _, time in rows), 1)
+    whole = sum(time for _, _, time in rows)
     yield f"critical path{called(found)}, {shown(whole)}:"
     for kind, name, time in rows[:MOST_ROWS]:
         yield f"  {shown(time):>10} {percent(Fraction(time, whole)):>7}  {kind} {printable(name)}".rstrip()

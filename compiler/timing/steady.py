@@ -14,7 +14,8 @@ from plait.runtime.schedule import Schedule
 FIRST_ROUNDS = 8
 MOST_ROUNDS = 128
 LONGEST_PERIOD = 4
-"""Rounds after which times repeat: buffers with copies may let every second round start earlier."""
+"""Rounds after which times repeat, or twice as many as a wait reaches back, where that is more: buffers
+with copies may let every second round start earlier."""
 
 
 class Steady(Record):
@@ -45,25 +46,27 @@ class Steady(Record):
         return Fraction(self.end - self.simulation.ends()[self.round - rounds], rounds)
 
     def path(self) -> list[Segment]:
-        """What decided that time: segments that follow each other from `start` to `end` without a gap."""
+        """What decided that time: segments that follow each other from `start` to `end` without a gap.
+
+        None where rounds issue nothing.
+        """
         spans, end = self.simulation.spans, self.end
-        last = max(
-            number
-            for number, span in enumerate(spans)
-            if span.what.round == self.round and span.end == end
-        )
-        return clipped(critical_path(spans, last), self.start, end)
+        of_round = [n for n, span in enumerate(spans) if span.what.round == self.round]
+        last = [number for number in of_round if spans[number].end == end][-1:]
+        return clipped(critical_path(spans, *last), self.start, end) if last else []
 
 
 def steady(
     schedule: Schedule, profile: Profile, bucket: int, skews: Sequence[int] = (0,)
 ) -> Steady:
     """Rounds at one bucket, by number, until their times repeat. Raises Stuck as `simulate`."""
+    program = schedule.program_of(schedule.buckets[bucket])
+    reach = max((one.rounds_back for one in program), default=0)
     rounds = FIRST_ROUNDS
     while True:
         found = simulate(schedule, profile, [bucket] * rounds, skews)
         judged = _fed(found)
-        period = _period(found.round_times()[1:judged])
+        period = _period(found.round_times()[1:judged], reach)
         if period is not None or rounds >= MOST_ROUNDS:
             return Steady(found, judged - 1, period)
         rounds *= 2
@@ -83,9 +86,14 @@ def _fed(found: Simulation) -> int:
     return max(rounds, 3)
 
 
-def _period(times: Sequence[int]) -> int | None:
-    """The fewest rounds by which the last of them repeat, seen twice over."""
-    for rounds in range(1, LONGEST_PERIOD + 1):
-        if len(times) >= 2 * rounds and times[-rounds:] == times[-2 * rounds : -rounds]:
+def _period(times: Sequence[int], reach: int) -> int | None:
+    """The fewest rounds by which the last of them repeat, seen twice over.
+
+    Where waits reach back so many rounds, several may be alike before the one that has to wait: then it
+    is seen for longer.
+    """
+    for rounds in range(1, max(LONGEST_PERIOD, 2 * reach) + 1):
+        seen = rounds + max(rounds, 2 * (reach - 1))
+        if len(times) >= seen and times[-seen + rounds :] == times[-seen:-rounds]:
             return rounds
     return None

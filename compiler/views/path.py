@@ -6,7 +6,7 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.named import lane_named, named
-from plait.compiler.views.summary import head
+from plait.compiler.views.summary import head, repeats_text
 from plait.dsl.render.figures import shown
 
 
@@ -49,7 +49,8 @@ def path_text(account: Account) -> str:
         f"  {start.rjust(widths[0])}  {time.rjust(widths[1])}  {stream.ljust(widths[2])}  {name}"
         for start, time, stream, name in rows
     ]
-    return "\n".join([head(account, "path"), "", *lines, f"  {found.time:,} ns in all"]) + "\n"
+    lines += [f"  {found.time:,} ns in all", *repeats_text(found)]
+    return "\n".join([head(account, "path"), "", *lines]) + "\n"
 
 
 def _round(account: Account, span: int | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from plait.compiler.measures.account import Account
 from plait.compiler.measures.named import group_named
+from plait.compiler.measures.window import Window
 from plait.compiler.timing.accepted import Accepted
 from plait.compiler.views.steps import few
 from plait.dsl.render.figures import shown
@@ -70,9 +71,19 @@ def summary_text(account: Account, accepted: Accepted | None) -> list[str]:
         lines.append(f"       {shown(each)} a token at {accepted}")
     if unpriced := found.steady.simulation.unpriced():
         lines.append(f"       no cost is known of {few(unpriced)}: they take no time")
+    return lines + repeats_text(found)
+
+
+def repeats_text(found: Window) -> list[str]:
+    """Where one round is not like the next, which of them a path is of."""
     if found.steady.period is None:
-        lines.append("       no two rounds take the same time: this is the last of those simulated")
-    return lines
+        return ["       no two rounds take the same time: this is one of the last simulated"]
+    if found.period == 1:
+        return []
+    whole = shown(found.time_of_period)
+    return [
+        f"       {found.period} rounds, {whole} together, take turns: the path is of one, {shown(found.time)}"
+    ]
 
 
 def exposed_text(account: Account) -> list[str]:

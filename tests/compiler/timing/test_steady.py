@@ -14,6 +14,7 @@ from plait.compiler.compile import Asked, compile_source
 from plait.compiler.target import known_targets, load_target
 from plait.compiler.timing.accepted import AcceptedError, read_accepted
 from plait.compiler.timing.costs import Cost, HostCosts, Law, Link, Profile, StreamCosts
+from plait.compiler.timing.drawn import drawn
 from plait.compiler.timing.profiles import default_profile, known_profiles, profile_of
 from plait.compiler.timing.sharing import FULL, speeds
 from plait.compiler.timing.simulate import simulate
@@ -64,6 +65,32 @@ def test_rounds_that_take_turns_have_a_mean() -> None:
     """Two copies let a pair of rounds go on: the mean is over both."""
     found = steady(compiled(COPIES), profile((), write=3, read=10), 0)
     assert found.mean == 10
+
+
+def test_several_rounds_alike_before_the_one_that_waits_are_no_period() -> None:
+    """Through more streams than a value has copies: as many rounds begin, then one waits."""
+    for copies in range(1, 8):
+        found = steady(compiled(_around(copies)), profile((), p=10), 0)
+        assert (found.period, found.mean) == (copies, Fraction(10 * (copies + 1), copies))
+
+
+def _around(copies: int) -> str:
+    last = copies
+    lines = ["spec 1", "pipeline q {", *(f"  stream s{n}" for n in range(last + 1))]
+    lines += [f"  buffer x{n} : i64[4] copies {copies + 1}" for n in range(last)]
+    lines += [f"  buffer x{last} : i64[4] carried copies {copies}"]
+    for n in range(last + 1):
+        ago, before = ("", n - 1) if n else (f"prev {copies} ", last)
+        lines += [f"  join {ago}p[{before}] into s{n}"]
+        lines += [f"  phase p[{n}] on s{n} {{ reads {ago}x{before}  writes x{n} }}"]
+    return "\n".join([*lines, "}", ""])
+
+
+def test_rounds_that_issue_nothing_have_no_path() -> None:
+    """Nor a time, whatever a host that takes no time does."""
+    found = steady(compiled("spec 1\npipeline p {\n  stream a\n}\n"), profile(()), 0)
+    assert (found.mean, found.path()) == (0, [])
+    assert "\ncritical path of round 7, 0 ns:\n" in drawn(found.simulation)
 
 
 BESIDE = """\
