@@ -37,7 +37,7 @@ class Bound:
         return self.runner.sizes[-1][self.decoder.dim]
 
     @property
-    def steps(self) -> str:
+    def settings(self) -> str:
         """What tells the schedule from others of its spec."""
         return ", ".join(f"{name}={value}" for name, value in self.schedule.settings)
 

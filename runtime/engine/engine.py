@@ -49,9 +49,10 @@ class Engine:
 
     The queue is served by priority, the lowest first, and of one priority as requests came. `queue`: how
     many may wait, beside as many as there are rows. `decode` gives the text of tokens: with it pieces
-    have text, and prompts may have stop texts. With `policy`, it chooses before each round among `schedules`. `device` is
-    a name, or makes a device for each schedule. With `trace`, observers are told what ran in each round.
-    With `ranks` this is the first of them; the others call `follow`. `prepare` and `strict` as in `bind`.
+    have text, and prompts may have stop texts. With `policy`, it chooses before each round among
+    `schedules`. `device` is a name, or makes a device for each schedule. With `trace`, observers are told
+    what ran in each round. With `ranks` this is the first of them; the others call `follow`. `prepare`
+    and `strict` as in `bind`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ class Round:
 
     number: int
     schedule: str
-    steps: str
+    settings: str
     """The schedule's settings, as `num_steps=2`."""
     bucket: int
     """Requests it has room for."""
@@ -78,7 +78,7 @@ class Swapped:
     """Rounds have gone over to another schedule."""
 
     schedule: str
-    steps: str
+    settings: str
     why: str
     """`asked`, or `policy`."""
     entered_again: bool

@@ -184,7 +184,7 @@ class Rounds:
             self._run_a_part()
         elif self._preparing:
             self._run_a_part()
-        elif not self._ready and not self._swaps:
+        elif not (self._waiting or self._ready or self._swaps):
             self._post()
             self._rest()
         self._post()
@@ -224,12 +224,13 @@ class Rounds:
         return why is not None
 
     def _admit(self) -> None:
-        """Takes from the queue what there will be a row for."""
+        """Takes from the queue what there will be a row for; nobody passes one that lacks room only."""
         decoder = self.rows.bound.decoder
         while self._waiting and self.rows.free > len(self._preparing) + len(self._ready):
             ticket = self._waiting[0]
-            someone = self.rows.live or self._ready or self._preparing
-            if someone and not decoder.has_room(ticket.prompt, ticket.tokens):
+            others = [one.ticket for one in self._ready]
+            someone = self.rows.live or others or self._preparing
+            if someone and not all(map(self._has_room, (ticket, *others))):
                 return
             heapq.heappop(self._waiting)
             try:
@@ -263,16 +264,22 @@ class Rounds:
             self._ends
             or self._swaps
             or any(ticket.end is not None for ticket in self.rows.live)
-            or (self._ready and self._next_fits())
+            or self._next() is not None
             or self._chosen() is not self.rows.bound
         )
 
-    def _next_fits(self) -> bool:
-        """Whether the first that is ready has room; where nobody else is, its own error is to come out."""
-        first = self._ready[0].ticket
+    def _next(self) -> Prepared | None:
+        """The first that is ready and has room; where nobody else is, its own error is to come out."""
         if not self.rows.free:
-            return False
-        return not self.rows.live or self.rows.bound.decoder.has_room(first.prompt, first.tokens)
+            return None
+        fits = (one for one in self._ready if self._has_room(one.ticket))
+        if (found := next(fits, None)) is not None:
+            return found
+        alone = not (self.rows.live or self._preparing)
+        return self._ready[0] if self._ready and alone else None
+
+    def _has_room(self, ticket: Ticket) -> bool:
+        return self.rows.bound.decoder.has_room(ticket.prompt, ticket.tokens)
 
     def _arrange(self) -> None:
         """Takes out what has ended, goes over to another schedule, puts in what is ready."""
@@ -290,9 +297,10 @@ class Rounds:
             self._go_over(chosen, "policy")
         most = AT_ONCE if self.rows.live else self.rows.bound.slots
         for _ in range(most):
-            if not (self._ready and self._next_fits()):
+            if (one := self._next()) is None:
                 break
-            self._put_in(self._ready.popleft())
+            self._ready.remove(one)
+            self._put_in(one)
 
     def _put_in(self, one: Prepared) -> None:
         ticket = one.ticket
@@ -380,7 +388,7 @@ class Rounds:
         event = told.Round(
             flight.round,
             bound.schedule.name,
-            bound.steps,
+            bound.settings,
             flight.bucket,
             len(flight.tickets),
             tuple(committed),
@@ -465,7 +473,7 @@ class Rounds:
             for ticket in self.rows.empty(keep=True):
                 self._enter_again(ticket)
         if self._watch is not None:
-            event = told.Swapped(bound.schedule.name, bound.steps, why, again)
+            event = told.Swapped(bound.schedule.name, bound.settings, why, again)
             self._said.append(partial(self._watch, "swapped", event))
 
     # What is told
