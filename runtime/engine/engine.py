@@ -111,7 +111,10 @@ class Engine:
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._refusing = "is being prepared"
         self._thread = threading.Thread(
-            target=self._rounds.run, args=(self._has_begun, self._has_ended), name="plait engine"
+            target=self._rounds.run,
+            args=(self._has_begun, self._has_ended),
+            name="plait engine",
+            daemon=True,
         )
         self._thread.start()
         try:
