@@ -36,7 +36,6 @@ from plait.runtime.trace import Trace
 if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
-CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 PATIENCE = 3
 """Failures without a whole round between them that are mended; the next one is raised."""
 
@@ -64,7 +63,7 @@ class Speculative:
         on_fault: Callable[[PhaseError], None] = lambda error: None,
         ranks: Ranks | None = None,
     ):
-        self.rows = rows_of(schedule)
+        self.rows = self.rows_of(schedule)
         self.dim = dim_of(schedule)
         self.slots = dict(schedule.widest.sizes)[self.dim]
         self.waiting = list(reversed(requests))
@@ -86,9 +85,9 @@ class Speculative:
         """Whether whoever takes the tokens failed, which no other round would mend."""
         self._in_flight: list[Request] = []
         self._logits: dict[int, Tensor] = {}
-        span = span_for(requests, self.rows, model.shape.context)
+        span = span_for(requests, self.reach(schedule), model.shape.context)
         check_room(schedule, model, self.slots, span)
-        self.chain = self.chain_of(model, span)
+        self.chain = self.chain_of(schedule, model, span)
         bodies = self.chain.bodies() | {"commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
@@ -109,7 +108,15 @@ class Speculative:
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
 
-    def chain_of(self, model: TinyModel, span: int) -> Chain:
+    def rows_of(self, schedule: Schedule) -> int:
+        """Rows verified a request. Raises BindError for a round that is not this one."""
+        return rows_of(schedule)
+
+    def reach(self, schedule: Schedule) -> int:
+        """Positions of a cache that a round may write, beyond those committed."""
+        return self.rows
+
+    def chain_of(self, schedule: Schedule, model: TinyModel, span: int) -> Chain:
         return Chain(model, self.slots, span, self.rows)
 
     def prepare(self, progress: Callable[[str], None], count: int) -> None:
@@ -202,7 +209,7 @@ class Speculative:
         """Puts a request into a slot, from its prompt and the tokens it has, and gives it one more."""
         known = [*request.prompt, *request.tokens]
         token, logits, carried = self.chain.prefill(known, slot)
-        for name in CARRIED:
+        for name in self.chain.carried:
             self.runner.buffer(name)[slot] = carried[name]
         count = request.take([token])
         if self.keep_logits:
@@ -245,7 +252,7 @@ class Speculative:
 
     def _move(self, source: int, target: int) -> None:
         self.chain.move(source, target)
-        for name in CARRIED:
+        for name in self.chain.carried:
             buffer = self.runner.buffer(name)
             buffer[target] = buffer[source]
 
