@@ -1,4 +1,4 @@
-"""Plans over a cache in pages: of each layer `[pages, size, cached]`, of each request a table of its pages."""
+"""Plans over caches in pages: of each layer `[pages, size, cached]`, of each request a table of its pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PagedPlan(NamedTuple):
         return self.plan.mask(rope)
 
     def write(self, cache: Tensor, entry: Tensor) -> None:
-        """Rows of two requests meet only in the page that is nobody's, where it does not matter which stays."""
+        """Two rows meet only in the page that is nobody's, where it does not matter which stays."""
         cache.flatten(0, 1).index_copy_(0, self.places, entry.flatten(0, 1))
 
     def keys(self, cache: Tensor) -> Tensor:
