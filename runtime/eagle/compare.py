@@ -140,7 +140,7 @@ def report(
         "tokens": [request.tokens for request in outcome.requests],
         "rounds": rounds,
         "accepted_mean": mean,
-        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
+        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.most + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
         "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,

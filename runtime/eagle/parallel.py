@@ -52,7 +52,7 @@ class Parallel(Speculative):
         self.opaque = [buffer.name for buffer in schedule.buffers if buffer.opaque]
         super().__init__(schedule, self.split, requests, ranks=ranks, **options)
 
-    def chain_of(self, schedule: Schedule, model: TinyModel, span: int) -> Chain:
+    def chain_of(self, model: TinyModel, span: int) -> Chain:
         return ParallelChain(self.split, self.slots, span, self.rows, self.opaque)
 
     def prepare(self, progress: Callable[[str], None], count: int) -> None:

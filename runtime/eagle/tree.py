@@ -9,7 +9,8 @@ best nodes of the step before and hangs K candidates on each. One round then:
     accept    the longest path that the target would have chosen, and one token of its own behind it
     extend    that path's rows brought together, and NextN on them: the candidates of the next round
 
-Of the target's cache a round uses n ... n + D - 1, a node a position, of NextN's n ... n + (S - 1) K - 1.
+Of the target's cache a round uses n ... n + D - 1, a node a position, of NextN's n ... n + (S - 1) K - 1:
+a request needs pages for that many positions behind its last.
 With K = 1 this is a chain, and with S = 0 it is plain decoding: the root alone.
 """
 
@@ -22,29 +23,52 @@ import torch
 from torch import Tensor
 
 from plait.runtime.eagle import tree_nodes
-from plait.runtime.eagle.chain import Chain, count_of
-from plait.runtime.eagle.tree_plan import plan_of
-from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.eagle.chain import count_of
+from plait.runtime.eagle.paged_chain import PagedChain
+from plait.runtime.eagle.tree_plan import fill, plan_of
+from plait.runtime.models.tiny.paged import PagedPlan
+from plait.runtime.sampling import logprobs as log
+from plait.runtime.sampling.choosing import chosen as drawn
+from plait.runtime.sampling.filtering import Ranked, kept, ranked
+from plait.runtime.sampling.following import follow_tree
 
 
-class Tree(Chain):
-    carried = (*Chain.carried, "weight")
+class PagedTree:
+    """Bodies and opaque buffers; what is not of a tree is the chain's.
 
-    def __init__(self, model: TinyModel, slots: int, span: int, rows: int, most: int):
-        """`rows` is D, and `most` is how many candidates are carried."""
-        super().__init__(model, slots, span, rows)
+    Verified are `rows` of a tree of `steps`, and `most` candidates are carried.
+    """
+
+    def __init__(self, chain: PagedChain, rows: int, captured: bool, steps: int, most: int):
+        """`captured`: as of the chain."""
+        self.chain = chain
+        self.memory = chain.memory
+        self.model = chain.memory.model
+        self.paged = chain.paged
+        self.steps = steps
         self.most = most
-        self.rope = model.shape.rope
+        self.rope = self.model.shape.rope
+        self._captured = captured
+        self._along = torch.arange(rows)
 
     def bodies(self) -> dict[str, Callable[..., None]]:
-        return super().bodies() | {
+        """By phase name; `commit` belongs to whoever takes the tokens."""
+        return self.chain.bodies() | {
+            "first": self.first,
             "spread": self.spread,
             "descend": self.descend,
+            "nextn": self.nextn,
             "choose": self.choose,
-            "root": self.root,
+            "build_tree": self.build_tree,
+            "only_root": self.only_root,
+            "plan_verify": self.plan_verify,
+            "accept": self.accept,
             "compact": self.compact,
+            "nextn_extend": self.nextn_extend,
         }
+
+    def opaque(self) -> dict[str, Any]:
+        return self.chain.opaque()
 
     # Draft
 
@@ -66,9 +90,9 @@ class Tree(Chain):
         self, last: Tensor, beam: Tensor, beam_hidden: Tensor, seen: Tensor, index: int
     ) -> None:
         topk = beam.shape[1]
-        place = tree_nodes.best(last, topk)
-        branch = (place // topk).unsqueeze(2)
-        beam.copy_(place + (1 + topk + (index - 2) * topk * topk))
+        nodes, branches = tree_nodes.beam(last, index - 1, topk)
+        branch = branches.unsqueeze(2)
+        beam.copy_(nodes)
         beam_hidden.copy_(beam_hidden.gather(1, branch.expand_as(beam_hidden)))
         seen.copy_(seen.gather(1, branch.expand_as(seen)) | self._own(index, seen))
 
@@ -84,6 +108,7 @@ class Tree(Chain):
         beam: Tensor,
         seen: Tensor,
         seq_lens: Tensor,
+        pages: Tensor,
         beam_hidden: Tensor,
         draft_kv: list[Tensor],
         tokens: Tensor,
@@ -93,7 +118,7 @@ class Tree(Chain):
     ) -> None:
         topk = beam.shape[1]
         start, first = seq_lens.unsqueeze(1), (index - 1) * topk
-        plan = plan_of(self.planner, self.rope, start, first, index - 1, seen)
+        plan = plan_of(self.paged, self.rope, start, first, index - 1, seen, pages)
         token = known.gather(1, beam - 1)
         after = self.model.nextn(beam_hidden.to(self.model.dtype), token, plan, draft_kv)
         beam_hidden.copy_(after)
@@ -118,40 +143,63 @@ class Tree(Chain):
         above: Tensor,
         bonus: Tensor,
         tree: Tensor,
+        parents: Tensor,
         ancestors: Tensor,
     ) -> None:
         torch.cat([bonus.unsqueeze(1), tokens.gather(1, chosen)], 1, out=tree)
-        ancestors.copy_(tree_nodes.ancestors(tree_nodes.parents(chosen, above)))
+        parents.copy_(tree_nodes.parents(chosen, above))
+        ancestors.copy_(tree_nodes.ancestors(parents))
 
-    def root(self, bonus: Tensor, tree: Tensor, ancestors: Tensor) -> None:
+    def only_root(self, bonus: Tensor, tree: Tensor, parents: Tensor, ancestors: Tensor) -> None:
         tree.copy_(bonus.unsqueeze(1))
+        parents.fill_(tree_nodes.NOBODY)
         ancestors.fill_(True)
 
     # Verify
 
-    def plan_verify(self, ancestors: Tensor, seq_lens: Tensor, verify_meta: Plan) -> None:
+    def plan_verify(
+        self, ancestors: Tensor, seq_lens: Tensor, pages: Tensor, verify_meta: PagedPlan
+    ) -> None:
         start, depths = seq_lens.unsqueeze(1), tree_nodes.depths(ancestors)
-        made = plan_of(self.planner, self.rope, start, 0, depths, ancestors)
-        for into, out_of in zip(verify_meta, made, strict=True):
-            into.copy_(out_of)
+        fill(verify_meta, plan_of(self.paged, self.rope, start, 0, depths, ancestors, pages))
 
     def accept(
         self,
         logits: Tensor,
         tree: Tensor,
+        parents: Tensor,
         ancestors: Tensor,
+        temperature: Tensor,
+        top_k: Tensor,
+        top_p: Tensor,
+        seed: Tensor,
         seq_lens: Tensor,
         accepted: Tensor,
         bonus: Tensor,
         path: Tensor,
+        logprobs: Tensor,
+        top_tokens: Tensor,
     ) -> None:
-        wanted = logits.argmax(-1)
-        length, places = tree_nodes.agreed(tree, wanted, ancestors)
-        along = wanted.gather(1, places)
-        torch.where(self._along < length, along, self._not_accepted, out=accepted)
-        torch.gather(along, 1, length - 1, out=bonus.unsqueeze(1))
-        path.copy_(places)
-        seq_lens.add_(length[:, 0])
+        ranks = ranked(logits) if self._captured or self.memory.sampling else None
+        if ranks is not None:
+            weights = kept(ranks, temperature, top_k, top_p)
+            position = seq_lens.unsqueeze(1) + tree_nodes.depths(ancestors) + 1
+            wanted = drawn(weights, seed.unsqueeze(1), position)
+        else:
+            wanted = logits.argmax(-1)
+        found = follow_tree(wanted, tree, parents, self.steps)
+        accepted.copy_(found.tokens)
+        bonus.copy_(found.last)
+        path.copy_(torch.where(found.path < 0, self._along, found.path))
+        seq_lens.add_(found.count)
+        if ranks is not None:
+            most = top_tokens.shape[2]
+            passed = Ranked(*(tree_nodes.in_order(path, part) for part in ranks))
+            logprobs[..., 0] = log.of_tokens(
+                tree_nodes.in_order(path, logits), passed, found.tokens
+            )
+            logprobs[..., 1:] = log.of_likeliest(passed, most)
+            top_tokens.copy_(passed.tokens[..., :most])
 
     # Extend
 
@@ -160,24 +208,28 @@ class Tree(Chain):
         path: Tensor,
         accepted: Tensor,
         seq_lens: Tensor,
+        pages: Tensor,
         target_kv: list[Tensor],
         rows_hidden: Tensor,
     ) -> None:
         """NextN's cache needs none of it: extending writes the path anew, from the target's states."""
-        start, last = seq_lens.unsqueeze(1) - count_of(accepted), self.planner.span - 1
-        out_of = (start + path).clamp(0, last).unsqueeze(2)
-        into = (start + self._along).clamp(0, last).unsqueeze(2)
+        start = seq_lens.unsqueeze(1) - count_of(accepted)
+        out_of = self._places(start + path, pages)
+        into = self._places(start + self._along, pages)
         for cache in target_kv:
-            slots = cache[: path.shape[0]]
-            shape = (*path.shape, cache.shape[2])
-            slots.scatter_(1, into.expand(shape), slots.gather(1, out_of.expand(shape)))
-        rows_hidden.copy_(rows_hidden.gather(1, path.unsqueeze(2).expand_as(rows_hidden)))
+            entries = cache.flatten(0, 1)
+            entries.index_copy_(0, into, entries.index_select(0, out_of))
+        rows_hidden.copy_(tree_nodes.in_order(path, rows_hidden))
+
+    def _places(self, positions: Tensor, pages: Tensor) -> Tensor:
+        positions = positions.clamp(0, self.paged.span - 1)
+        return self.paged.places(positions, pages)
 
     def nextn_extend(
         self,
         accepted: Tensor,
         rows_hidden: Tensor,
-        extend_meta: Plan,
+        extend_meta: PagedPlan,
         draft_kv: list[Tensor],
         candidate: Tensor,
         weight: Tensor,
@@ -197,4 +249,3 @@ class Tree(Chain):
     def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
         tokens, weights = self.likeliest(hidden, self.most)
         return {"candidate": tokens, "weight": weights}
-

@@ -10,15 +10,24 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+NOBODY = -1
+"""Stands above the root."""
+
 
 def grown(scores: Tensor, weights: Tensor) -> Tensor:
-    """Scores of what is hung on the nodes of a beam, `[B, K * K]`: theirs `[B, K]` times `weights` `[B, K, K]`."""
+    """Scores of what is hung on a beam, `[B, K * K]`: of its nodes, `[B, K]`, times `weights` `[B, K, K]`."""
     return (scores.unsqueeze(2) * weights).flatten(1)
 
 
 def best(last: Tensor, count: int) -> Tensor:
-    """Places of the best of the newest step's scores, `i64[B, count]`, the best first; of equals the first."""
+    """Places of the best of a step's scores, `i64[B, count]`, the best first; of equals the first."""
     return last.sort(dim=1, descending=True, stable=True).indices[:, :count]
+
+
+def beam(last: Tensor, step: int, topk: int) -> tuple[Tensor, Tensor]:
+    """Of the nodes of a step above 0 the best K, `i64[B, K]`, and the branch that each hangs on."""
+    place = best(last, topk)
+    return place + 1 + topk + (step - 1) * topk * topk, place // topk
 
 
 def chosen(scores: Tensor, count: int) -> Tensor:
@@ -27,13 +36,13 @@ def chosen(scores: Tensor, count: int) -> Tensor:
 
 
 def parents(chosen: Tensor, above: Tensor) -> Tensor:
-    """Of each verified node the one it hangs on, `i64[B, D]`, both by place; the root hangs on itself.
+    """Of each verified node the one it hangs on, `i64[B, D]`, both by place; the root's is NOBODY.
 
     `above` has the number of that node for every candidate.
     """
     number = above.gather(1, chosen)
     place = (chosen.unsqueeze(1) < number.unsqueeze(2)).sum(2)
-    return torch.cat([torch.zeros_like(place[:, :1]), place], 1)
+    return torch.cat([torch.full_like(place[:, :1], NOBODY), place], 1)
 
 
 def ancestors(parents: Tensor) -> Tensor:
@@ -51,21 +60,6 @@ def depths(ancestors: Tensor) -> Tensor:
     return ancestors.sum(2) - 1
 
 
-def agreed(tree: Tensor, wanted: Tensor, ancestors: Tensor) -> tuple[Tensor, Tensor]:
-    """The longest path of tokens that the target would have chosen: its length and its places.
-
-    `tree` are the tokens and `wanted` what the target chooses behind each, `i64[B, D]`. The length,
-    `i64[B, 1]`, counts the root; places, `i64[B, D]`, are in the order of depth and, behind the length, a
-    row's own. Siblings have different tokens, so there is one such path.
-    """
-    rows = tree.shape[1]
-    own = torch.arange(rows)
-    depth = depths(ancestors)
-    # The deepest node above: whoever is on a node's path, less itself, and has the largest number.
-    above = (ancestors & ~torch.eye(rows, dtype=torch.bool)) * own
-    fits = tree == wanted.gather(1, above.amax(2))
-    fits[:, 0] = True
-    holds = (fits.unsqueeze(1) | ~ancestors).all(2)
-    length = holds.sum(1, keepdim=True)
-    at = (holds.unsqueeze(1) & (depth.unsqueeze(1) == own.view(1, -1, 1))) * own
-    return length, torch.where(own < length, at.amax(2), own)
+def in_order(path: Tensor, rows: Tensor) -> Tensor:
+    """Rows `[B, D, N]` in the order of a path, `i64[B, D]`."""
+    return rows.gather(1, path.unsqueeze(2).expand(-1, -1, rows.shape[2]))

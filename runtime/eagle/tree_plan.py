@@ -9,12 +9,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from plait.runtime.models.tiny.plan import Plan, Planner
+from plait.runtime.models.tiny.paged import PagedPlan, PagedPlanner
+from plait.runtime.models.tiny.plan import Plan
 
 
 def plan_of(
-    planner: Planner, rope: int, start: Tensor, first: int, depths: Tensor | int, seen: Tensor
-) -> Plan:
+    paged: PagedPlanner,
+    rope: int,
+    start: Tensor,
+    first: int,
+    depths: Tensor | int,
+    seen: Tensor,
+    pages: Tensor,
+) -> PagedPlan:
     """A plan of R rows a request, whose window of the cache begins at `start`, `i64[B, 1]`.
 
     The rows lie at `first` and behind it in the window and stand at `start + depths`, `i64[B, R]` or one
@@ -22,7 +29,7 @@ def plan_of(
     only work that is thrown away is there.
     """
     batch, rows, width = seen.shape
-    last, table = planner.span - 1, planner.table
+    last, table = paged.span - 1, paged.planner.table
     stands = (start + depths).clamp(max=last).expand(batch, rows)
     turned = torch.index_select(table[:, :rope], 0, stands.reshape(-1)).view(batch, rows, rope)
     before = torch.index_select(table[:, rope:], 0, (start[:, 0] - 1).clamp(0, last))
@@ -30,4 +37,13 @@ def plan_of(
     hidden = torch.zeros_like(seen, dtype=table.dtype).masked_fill(~seen, float("-inf"))
     mask = before.unsqueeze(1).repeat(1, rows, 1)
     mask.scatter_(2, window.unsqueeze(1).expand(batch, rows, width), hidden)
-    return Plan(window[:, first : first + rows], torch.cat([turned, mask], 2))
+    plan = Plan(window[:, first : first + rows], torch.cat([turned, mask], 2))
+    return paged.paged(plan, pages)
+
+
+def fill(plan: PagedPlan, made: PagedPlan) -> None:
+    """Writes one plan into another of its sizes."""
+    plan.plan.positions.copy_(made.plan.positions)
+    plan.plan.rows.copy_(made.plan.rows)
+    plan.pages.copy_(made.pages)
+    plan.places.copy_(made.places)
