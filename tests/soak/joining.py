@@ -133,7 +133,8 @@ def _on(texts: Texts, kind: str, devices: list[Any], seed: str, counts: list[int
         "device": kind,
         "tried": tried,
         "failures": failures,
-        "accepted": dict(sorted(accepted.items())),
+        "rounds": sum(accepted.values()),
+        "tokens": sum(tokens * times for tokens, times in accepted.items()),
         "seconds": time.process_time() - start,
     }
 

@@ -55,9 +55,9 @@ def test_the_grid_has_every_pair() -> None:
 
 @pytest.mark.parametrize("kind", ["native", "interpreter"])
 def test_graphs_give_the_same(kind, texts, monkeypatch) -> None:
-    """On each way to replay that is here: draft, verify, compaction and extend are graphs, and none is lost."""
-    if isinstance(missing := here(kind), NotHere):
-        pytest.skip(str(missing))
+    """On each way to replay: draft, verify, compaction and extend are graphs, and none is lost."""
+    if isinstance(here(kind), NotHere):
+        pytest.skip(f"no {kind} replay here")
     monkeypatch.setenv(VARIABLE, kind)
     joining = Joining(schedule(3, 3, buckets=[8]), texts)
     assert joining.run(8, kind) == []
