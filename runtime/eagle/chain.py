@@ -39,6 +39,9 @@ COPIES = 4
 class Chain:
     """Bodies, opaque buffers and prefill for `slots` requests and caches of `span` positions."""
 
+    carried: tuple[str, ...] = ("seq_lens", "bonus", "candidate", "hidden")
+    """Buffers with a row a request that `prefill` gives the first values of."""
+
     def __init__(self, model: TinyModel, slots: int, span: int, rows: int):
         """`rows` is D, the rows verified for each request."""
         self.model = model
@@ -177,7 +180,7 @@ class Chain:
         """Runs a prompt into a slot of both caches, which have so many tokens of it already.
 
         Returns the first new token, its logits `[vocab]`, and the values of the carried buffers for
-        the slot: `seq_lens`, `bonus`, `candidate`, `hidden`.
+        the slot, by name.
         """
         tokens = torch.tensor([prompt[known:]])
         plan = self.planner.of(torch.arange(known, len(prompt)).unsqueeze(0))
@@ -188,10 +191,13 @@ class Chain:
         following = torch.cat([tokens[:, 1:], bonus.view(1, 1)], 1)
         cache = [slots[slot : slot + 1] for slots in self.nextn_cache]
         hidden = self.model.nextn(states, following, plan, cache)[0, -1]
-        candidate = self.model.logits(hidden).argmax(-1, keepdim=True)
         lens = torch.tensor(len(prompt))
-        carried = {"seq_lens": lens, "bonus": bonus, "candidate": candidate, "hidden": hidden}
+        carried = {"seq_lens": lens, "bonus": bonus, "hidden": hidden, **self.drafted(hidden)}
         return int(bonus), logits, carried
+
+    def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
+        """What the draft begins with, from NextN's state of one request."""
+        return {"candidate": self.model.logits(hidden).argmax(-1, keepdim=True)}
 
     def move(self, source: int, target: int) -> None:
         """Takes a request's rows of both caches to another slot."""

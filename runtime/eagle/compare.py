@@ -8,6 +8,7 @@ from typing import Any
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.eagle.forms import speculative as by_form
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
@@ -64,7 +65,7 @@ def decode(
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     on_fault: Callable[[PhaseError], None] = lambda error: None,
-    make: Callable[..., Speculative] = Speculative,
+    make: Callable[..., Speculative] = by_form,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
@@ -139,7 +140,7 @@ def report(
         "tokens": [request.tokens for request in outcome.requests],
         "rounds": rounds,
         "accepted_mean": mean,
-        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
+        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.most + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
         "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,

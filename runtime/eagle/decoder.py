@@ -17,6 +17,7 @@ from plait.runtime.eagle.chain import check_fits, check_room, dim_of
 from plait.runtime.eagle.memory import Memory
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.request import RequestError
+from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
@@ -38,7 +39,7 @@ class TinyDecoder:
     """
 
     def __init__(self, schedule: Schedule, model: TinyModel, *, pages: int | None = None):
-        size, most = _page_size(schedule), _width(schedule, "pages")
+        size, most = _page_size(schedule), width_of(schedule, "pages")
         slots = dict(schedule.widest.sizes)[dim_of(schedule)]
         pages = slots * most + 1 if pages is None else pages
         check_room(schedule, model, pages, size)
@@ -55,18 +56,33 @@ class TinyDecoder:
         self.schedule = schedule
         self.dim = dim_of(schedule)
         self.vocab = model.shape.vocab
-        self.context = min(model.shape.context, self.memory.rows.span)
+        self.ahead = _ahead(schedule)
+        self.context = min(model.shape.context, self.memory.rows.span - self.ahead)
         captured = any(p.body == "accept" and p.capture is not None for p in schedule.phases)
-        self.chain = PagedChain(self.memory, _width(schedule, "tree"), captured)
+        self.chain = self._chain_of(schedule, captured)
         check_fits(schedule, model, self.chain.bodies() | {"commit": None})
+
+    def _chain_of(self, schedule: Schedule, captured: bool) -> PagedChain | PagedTree:
+        rows = width_of(schedule, "tree")
+        chain = PagedChain(self.memory, rows, captured)
+        if all(buffer.name != "ancestors" for buffer in schedule.buffers):
+            return chain
+        most = width_of(schedule, "candidate")
+        return PagedTree(chain, rows, captured, steps_of(schedule), most)
 
     def for_schedule(self, schedule: Schedule) -> TinyDecoder:
         """The same memory and rows under another schedule. Raises BindError."""
-        size, most = _page_size(schedule), _width(schedule, "pages")
+        size, most = _page_size(schedule), width_of(schedule, "pages")
         if (size, most) != (self.memory.rows.size, self.memory.rows.most):
             raise BindError(
                 f"{schedule.source.name}: {most} pages of {size} a request; the caches were made for "
                 f"{self.memory.rows.most} of {self.memory.rows.size}"
+            )
+        if _ahead(schedule) > self.ahead:
+            raise BindError(
+                f"{schedule.source.name}: it writes {_ahead(schedule)} positions behind a request's last "
+                f"token (most_ahead); requests have pages for {self.ahead}: begin with this schedule, or "
+                "one that has as many"
             )
         found = copy(self)
         found._bind(schedule)
@@ -84,7 +100,7 @@ class TinyDecoder:
         tokens = (*prompt.tokens, *known)
         if self._begun_of(prompt, tokens) is not None:
             return True
-        return self.memory.rows.has_room(tokens, _total(prompt))
+        return self.memory.rows.has_room(tokens, self.positions(prompt))
 
     def enter(self, row: int, prompt: Prompt, known: Sequence[int]) -> Entered:
         self._check(prompt)
@@ -138,6 +154,10 @@ class TinyDecoder:
         """Keeps no beginning of a text that no request has."""
         self.memory.rows.pages.drop()
 
+    def positions(self, prompt: Prompt) -> int:
+        """That a request has pages for."""
+        return _total(prompt) + self.ahead
+
     def _check(self, prompt: Prompt) -> None:
         """Raises RequestError for what could never be served."""
         total = _total(prompt)
@@ -148,7 +168,7 @@ class TinyDecoder:
                 f"a prompt of {len(prompt.tokens)} tokens that asks for {prompt.most} more; the context is "
                 f"{self.context}: shorten it, or ask for fewer new tokens"
             )
-        if not self.memory.rows.could_enter(total):
+        if not self.memory.rows.could_enter(total + self.ahead):
             pages = self.memory.rows.pages.count - 1
             raise RequestError(
                 f"{total} tokens need more than the {pages} pages of {self.memory.rows.size} that there are: "
@@ -175,7 +195,7 @@ class Begun:
         self.prompt = prompt
         self.tokens = tokens
         self.row = next(decoder._numbers)
-        self.reused = self.memory.rows.enter(self.row, tokens, _total(prompt))
+        self.reused = self.memory.rows.enter(self.row, tokens, decoder.positions(prompt))
         self.done = self.reused
         """Positions of both caches that are filled."""
         decoder._begun[self.row] = self
@@ -201,7 +221,7 @@ class Begun:
             token = _first(logits, len(self.tokens), carried)
             following = (*self.tokens[self.done + 1 :], token)
             hidden = self.memory.nextn(self.row, states, following, self.done)[-1]
-            candidate = self.memory.model.logits(hidden).argmax(-1, keepdim=True)
+            carried |= self.decoder.chain.drafted(hidden)
         rows = self.memory.rows
         rows.keep(self.row, (*self.tokens, token))
         rows.move(self.row, row)
@@ -209,7 +229,6 @@ class Begun:
         carried |= {
             "seq_lens": torch.tensor(len(self.tokens)),
             "bonus": torch.tensor(token),
-            "candidate": candidate,
             "hidden": hidden,
             "pages": torch.tensor(rows.table(row)),
         }
@@ -260,7 +279,18 @@ def _page_size(schedule: Schedule) -> int:
     return size
 
 
-def _width(schedule: Schedule, name: str) -> int:
+def _ahead(schedule: Schedule) -> int:
+    """Positions behind a request's last token that a round writes, and may not be nobody's."""
+    found = dict(schedule.settings).get("most_ahead", 0)
+    return found if type(found) is int else 0
+
+
+def steps_of(schedule: Schedule) -> int:
+    """S: each step of a draft is a phase."""
+    return sum(phase.body in ("first", "nextn") for phase in schedule.phases)
+
+
+def width_of(schedule: Schedule, name: str) -> int:
     """The second axis of a buffer. Raises BindError for a round that has none."""
     for number, buffer in enumerate(schedule.buffers):
         sizes = schedule.widest.shapes[number]

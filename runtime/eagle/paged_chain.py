@@ -109,3 +109,7 @@ class PagedChain:
         out_tokens.copy_(accepted)
         out_logprobs.copy_(logprobs)
         out_top_tokens.copy_(top_tokens)
+
+    def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
+        """What the draft begins with, from NextN's state of one request."""
+        return self.chain.drafted(hidden)

@@ -87,6 +87,33 @@ def aligned_table(found: dict) -> str:
     )
 
 
+def joining(seed: str, most: int) -> list[dict]:
+    """Requests that join and leave the service's trees, in a process of their own."""
+    command = [sys.executable, "-m", "soak.joining", "--seed", seed, "--most", str(most)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def joining_table(found: list[dict]) -> str:
+    rows = [
+        f"| {one['device']} | {one['tried']:,} | {one['rounds']:,} | {one['tokens']:,} | "
+        f"{len(one['failures'])} | {one['seconds']:.0f} s |"
+        for one in found
+    ]
+    return "\n".join(
+        [
+            "",
+            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to 16 at",
+            "once: tokens and logits are those of plain decoding, bit for bit.",
+            "",
+            "| device | requests | their rounds | tokens | other tokens or logits | processor time |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -182,6 +209,7 @@ def main() -> int:
     parser.add_argument("--aligned", type=int, default=5_000, help="traces with a known truth")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
+    parser.add_argument("--joining", type=int, default=16, help="requests at once, of trees")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -202,6 +230,8 @@ def main() -> int:
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
+    joined = joining(options.seed, options.joining)
+    page += joining_table(joined)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -218,6 +248,10 @@ def main() -> int:
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
+    for one in joined:
+        wrong |= bool(one["failures"])
+        for failure in one["failures"][:5]:
+            print(failure, file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

@@ -71,12 +71,15 @@ class PagedPlanner:
 
     def paged(self, plan: Plan, pages: Tensor) -> PagedPlan:
         """A plan of requests that have these pages."""
-        page = pages.gather(1, plan.positions // self.size)
-        places = page * self.size + plan.positions % self.size
-        return PagedPlan(plan, pages, places.view(-1))
+        return PagedPlan(plan, pages, self.places(plan.positions, pages))
+
+    def places(self, positions: Tensor, pages: Tensor) -> Tensor:
+        """Of positions `i64[B, R]` where they lie, counted over all pages, `i64[B * R]`."""
+        page = pages.gather(1, positions // self.size)
+        return (page * self.size + positions % self.size).view(-1)
 
     def fill(self, plan: PagedPlan, start: Tensor, along: Tensor, pages: Tensor) -> None:
         """As `Planner.fill`."""
         self.planner.fill(plan.plan, start, along)
         plan.pages.copy_(pages)
-        plan.places.copy_(self.paged(plan.plan, pages).places)
+        plan.places.copy_(self.places(plan.plan.positions, pages))

@@ -1,0 +1,15 @@
+"""Which decoder a schedule's round is for: of slots with a cache each, or of rows with pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plait.runtime.eagle.paged import Paged, is_paged
+from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.schedule import Schedule
+
+
+def speculative(schedule: Schedule, *given: Any, **options: Any) -> Speculative:
+    """As `Speculative`, by the form of the round."""
+    form = Paged if is_paged(schedule) else Speculative
+    return form(schedule, *given, **options)
