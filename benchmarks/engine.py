@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,10 @@ def _long_prompt(
 ) -> Pair:
     """The longest time between two rounds of some texts, when a long prompt comes among them."""
 
-    sides = [Paused(loop, TinyDecoder(schedule, model)), Paused(loop, Whole(TinyDecoder(schedule, model)))]
+    sides = [
+        Paused(loop, TinyDecoder(schedule, model)),
+        Paused(loop, Whole(TinyDecoder(schedule, model))),
+    ]
     found = paired(
         f"pause of {len(prompts)} texts at a prompt of {LONG} tokens, in parts / at once",
         lambda: sides[0](prompts),
@@ -173,7 +176,6 @@ class Paused:
         for stream in streams:
             await stream.whole()
         return longest
-
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any
 
 import torch
@@ -51,12 +50,6 @@ class Chain:
         self.nextn_cache = model.nextn_cache(slots, span)
         self._along = torch.arange(rows)
         self._not_accepted = torch.tensor(NOT_ACCEPTED)
-
-    def with_rows(self, rows: int) -> Chain:
-        """The phases of another schedule on the same caches."""
-        found = copy(self)
-        found.rows, found._along = rows, torch.arange(rows)
-        return found
 
     def bodies(self) -> dict[str, Callable[..., None]]:
         """By phase name; `commit` belongs to whoever takes the tokens."""
@@ -174,16 +167,14 @@ class Chain:
 
     # Before the first round
 
-    def prefill(
-        self, prompt: list[int], slot: int, known: int = 0
-    ) -> tuple[int, Tensor, dict[str, Tensor]]:
-        """Runs a prompt into a slot of both caches, which have so many tokens of it already.
+    def prefill(self, prompt: list[int], slot: int) -> tuple[int, Tensor, dict[str, Tensor]]:
+        """Runs a prompt into a slot of both caches.
 
         Returns the first new token, its logits `[vocab]`, and the values of the carried buffers for
         the slot, by name.
         """
-        tokens = torch.tensor([prompt[known:]])
-        plan = self.planner.of(torch.arange(known, len(prompt)).unsqueeze(0))
+        tokens = torch.tensor([prompt])
+        plan = self.planner.of(torch.arange(len(prompt)).unsqueeze(0))
         cache = [slots[slot : slot + 1] for slots in self.target_cache]
         states = self.model.target(tokens, plan, cache)
         logits = self.model.logits(states[:, -1])[0]

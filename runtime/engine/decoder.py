@@ -77,6 +77,15 @@ class Decoder(Protocol):
         ...
 
 
+@runtime_checkable
+class Checks(Protocol):
+    """What a decoder may have beside, so that what it could never serve is refused at once."""
+
+    def check(self, prompt: Prompt) -> None:
+        """Raises RequestError. May be asked at any time, on any thread."""
+        ...
+
+
 class Prefill(Protocol):
     """A prompt that is under way. What it holds of the memory it gives up when it is closed."""
 

@@ -19,7 +19,7 @@ from plait.runtime.devices.base import Device
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine import observer as told
 from plait.runtime.engine.bound import Binder
-from plait.runtime.engine.decoder import Decoder
+from plait.runtime.engine.decoder import Checks, Decoder
 from plait.runtime.engine.observer import Observer
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.policy import Policy
@@ -318,6 +318,8 @@ def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
         )
     if prompt.logprobs is not None and not 0 <= prompt.logprobs <= decoder.vocab:
         raise RequestError(f"{prompt.logprobs} log probabilities a token: should be from 0")
+    if isinstance(decoder, Checks):
+        decoder.check(prompt)
 
 
 def _call(calls: Iterable[Callable[[], None]]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
+from plait.runtime.devices.base import Device
 from plait.runtime.engine.bound import Binder, Bound
 from plait.runtime.engine.decoder import Decoder
 from plait.runtime.ranks.group import Ranks
@@ -85,7 +86,7 @@ class _First(Leader):
         self._peers.settle(NEXT, what)
 
 
-def follow(decoder: Decoder, ranks: Ranks, *, device: str = "cpu") -> None:
+def follow(decoder: Decoder, ranks: Ranks, *, device: str | Callable[[], Device] = "cpu") -> None:
     """What every rank but the first calls: takes part in all that the engine of rank 0 does, to its end.
 
     Raises BindError, and RankError when rank 0 does not come.

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from drawing.counted import Counted, counted, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawing.counted import Counted, counted, plain
 from plait import Engine, Observer, Prompt, QueueFull, RequestError
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.text import Text
@@ -122,7 +122,11 @@ def test_every_request_ends_once(
             assert tokens == want
             assert (end is End.STOP) == (len(want) < one.prompt.most)
         elif end is End.FAILED:
-            assert one.prompt.name == "never" or len(one.prompt.tokens) + one.prompt.most > room or broken
+            assert (
+                one.prompt.name == "never"
+                or len(one.prompt.tokens) + one.prompt.most > room
+                or broken
+            )
         elif end is End.DEADLINE:
             assert one.prompt.deadline is not None
         else:

@@ -7,8 +7,8 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from drawing.counted import Counted, counted, plain
 
+from drawing.counted import Counted, counted, plain
 from plait import Engine, EngineClosed, Observer, Prompt, QueueFull, RequestError
 from plait.runtime.engine.piece import End, Piece
 
@@ -45,7 +45,7 @@ def test_a_request_gives_its_tokens_piece_by_piece() -> None:
 
     pieces = run(work())
     assert [token for piece in pieces for token in piece.tokens] == plain(prompt(1, 2, most=6))
-    assert [len(piece.tokens) for piece in pieces][0] == 1
+    assert len(pieces[0].tokens) == 1
     assert [piece.end for piece in pieces if piece.end] == [pieces[-1].end] == [End.LENGTH]
 
 
@@ -84,7 +84,8 @@ def test_a_full_queue_refuses_or_lets_wait() -> None:
         async with Engine(Counted(counted(buckets=[1])), queue=1) as engine:
             first, second = engine.submit(prompt(1, most=60)), engine.submit(prompt(2))
             with pytest.raises(
-                QueueFull, match="there are 2 requests, as many as are taken at a time: try again later"
+                QueueFull,
+                match="there are 2 requests, as many as are taken at a time: try again later",
             ):
                 engine.submit(prompt(3))
             third = engine.submit(prompt(4), wait=True)
@@ -325,7 +326,9 @@ def test_text_comes_with_the_tokens_and_ends_at_a_stop_text() -> None:
     assert (stopped.text, stopped.end) == (want[:cut], End.STOP)
 
 
-def test_an_observer_that_fails_is_logged_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_that_fails_is_logged_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Its errors reach neither requests nor rounds."""
 
     class Broken(Observer):
