@@ -70,14 +70,15 @@ class Network(nn.Module):
         super().__init__()
         self.shape = shape
         self.embed = nn.Parameter(torch.randn(shape.vocab, shape.hidden) * 0.08)
-        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
+        layers = [Layer(shape) for _ in range(shape.layers)]
+        self.layers = nn.ModuleList(layers)
         self.norm = Norm(shape.hidden)
         self.head = nn.Parameter(torch.randn(shape.vocab, shape.hidden) * 0.08)
         cos, sin = rotation_table(shape.context, shape.rope)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         with torch.no_grad():  # so that a fresh layer adds little to the residual stream
-            for layer in self.layers:
+            for layer in layers:
                 layer.attention.out *= 0.4
                 layer.gated.down *= 0.4
 
