@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.paged import AnyPlan
 from plait.runtime.models.tiny.plan import Plan
@@ -206,13 +207,13 @@ def dim_of(schedule: Schedule) -> str:
     dims = dict(schedule.buckets[-1].sizes)
     if len(dims) != 1:
         raise BindError(
-            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the EAGLE round that is "
+            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the round that is "
             "bound here has one, of requests"
         )
     return next(iter(dims))
 
 
-def check_room(schedule: Schedule, model: TinyModel, slots: int, span: int) -> None:
+def check_room(schedule: Schedule, model: Target, slots: int, span: int) -> None:
     """Raises BindError when caches for so many requests would not leave this machine room to work."""
     numbers = slots * span * model.shape.cached * (model.shape.layers + 1)
     needed = COPIES * numbers * torch.empty(0, dtype=model.dtype).element_size()
@@ -250,12 +251,12 @@ def rows_of(schedule: Schedule) -> int:
     return rows
 
 
-def check_fits(schedule: Schedule, model: TinyModel, bodies: Mapping[str, object]) -> None:
+def check_fits(schedule: Schedule, model: Target, bodies: Mapping[str, object]) -> None:
     """Raises BindError for a phase that is not the chain's, or a buffer that has not the model's sizes."""
     for phase in schedule.phases:
         if phase.body not in bodies:
             raise BindError(
-                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the EAGLE round that is "
+                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the round that is "
                 f"bound here ({', '.join(bodies)}); bind your own phases with `schedule.bind`"
             )
     shape = model.shape

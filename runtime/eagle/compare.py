@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.eagle.forms import check_drafts
 from plait.runtime.eagle.forms import speculative as by_form
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
+from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.checkpoint import Checkpoint
-from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.schedule_memory import saved
 from plait.runtime.trace import Trace
+
+AnyCheckpoint: TypeAlias = Checkpoint | LlamaCheckpoint
 
 ROUNDS_A_TURN = 16
 STEPS_A_ROUND = 2
@@ -41,7 +45,7 @@ class Outcome:
         return all(one.tokens == other.tokens for one, other in pairs)
 
 
-def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[Request]:
+def requests_for(checkpoint: AnyCheckpoint, prompts: list[str], most: int) -> list[Request]:
     """Each request opens with the model's own token and ends at it. Raises RequestError."""
     for number, prompt in enumerate(prompts, 1):
         if not prompt.isascii() and any("\ud800" <= letter <= "\udfff" for letter in prompt):
@@ -53,7 +57,7 @@ def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[
 
 def decode(
     schedule: Schedule,
-    model: TinyModel,
+    model: Target,
     make_requests: Callable[[], list[Request]],
     *,
     with_plain: bool = True,
@@ -72,6 +76,7 @@ def decode(
     `captured` is for plain decoding; whether the rounds are captured is the schedule's matter. `make`
     makes the speculative one. Raises what that raises.
     """
+    check_drafts(schedule, model)
     requests = make_requests()
     speculative = make(
         schedule,
@@ -106,7 +111,7 @@ def decode(
 
 
 def report(
-    outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: str
+    outcome: Outcome, schedule: Schedule, checkpoint: AnyCheckpoint, mode: str
 ) -> dict[str, Any]:
     """What a run was, as JSON values. Times are seconds, rates a second, rows counts.
 

@@ -11,7 +11,6 @@ from copy import copy
 from itertools import count
 
 import torch
-from torch import Tensor
 
 from plait.runtime.eagle.chain import check_fits, check_room, dim_of
 from plait.runtime.eagle.memory import Memory
@@ -22,10 +21,7 @@ from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.runner import BindError
-from plait.runtime.sampling.bodies import draft
-from plait.runtime.sampling.counter import TARGET
-from plait.runtime.sampling.filtering import ranked
-from plait.runtime.sampling.logprobs import of_likeliest
+from plait.runtime.sampling.prompted import first_token, logprobs_of, sampling_of
 from plait.runtime.schedule import Schedule
 
 PART = 64
@@ -39,7 +35,7 @@ class TinyDecoder:
     """
 
     def __init__(self, schedule: Schedule, model: TinyModel, *, pages: int | None = None):
-        size, most = _page_size(schedule), width_of(schedule, "pages")
+        size, most = page_size_of(schedule), width_of(schedule, "pages")
         slots = dict(schedule.widest.sizes)[dim_of(schedule)]
         pages = slots * most + 1 if pages is None else pages
         check_room(schedule, model, pages, size)
@@ -72,7 +68,7 @@ class TinyDecoder:
 
     def for_schedule(self, schedule: Schedule) -> TinyDecoder:
         """The same memory and rows under another schedule. Raises BindError."""
-        size, most = _page_size(schedule), width_of(schedule, "pages")
+        size, most = page_size_of(schedule), width_of(schedule, "pages")
         if (size, most) != (self.memory.rows.size, self.memory.rows.most):
             raise BindError(
                 f"{schedule.source.name}: {most} pages of {size} a request; the caches were made for "
@@ -217,8 +213,8 @@ class Begun:
         with torch.no_grad():
             states = self.memory.target(self.row, self.tokens, self.done, len(self.tokens))
             logits = self.memory.model.logits(states[-1])
-            carried = _sampling(self.prompt)
-            token = _first(logits, len(self.tokens), carried)
+            carried = sampling_of(self.prompt)
+            token = first_token(logits, len(self.tokens), carried)
             following = (*self.tokens[self.done + 1 :], token)
             hidden = self.memory.nextn(self.row, states, following, self.done)[-1]
             carried |= self.decoder.chain.drafted(hidden)
@@ -232,7 +228,7 @@ class Begun:
             "hidden": hidden,
             "pages": torch.tensor(rows.table(row)),
         }
-        logprobs = None if self.prompt.logprobs is None else _logprobs(logits)
+        logprobs = None if self.prompt.logprobs is None else logprobs_of(logits)
         return Entered(token, carried, logprobs, self.reused)
 
     def close(self) -> None:
@@ -245,30 +241,7 @@ def _total(prompt: Prompt) -> int:
     return len(prompt.tokens) + prompt.most
 
 
-def _sampling(prompt: Prompt) -> dict[str, Tensor]:
-    sampling = prompt.sampling
-    return {
-        "temperature": torch.tensor(sampling.temperature, dtype=torch.float32),
-        "top_k": torch.tensor(sampling.top_k),
-        "top_p": torch.tensor(sampling.top_p, dtype=torch.float32),
-        "seed": torch.tensor(sampling.seed),
-    }
-
-
-def _first(logits: Tensor, position: int, sampling: Mapping[str, Tensor]) -> int:
-    """The token at a position, as a round would choose it."""
-    asked = {name: value.view(1) for name, value in sampling.items()}
-    return int(draft(logits.unsqueeze(0), torch.tensor([position]), **asked, draw=TARGET))
-
-
-def _logprobs(logits: Tensor) -> Tensor:
-    """`[vocab]`"""
-    ranks = ranked(logits)
-    found = of_likeliest(ranks, logits.shape[-1])
-    return torch.empty_like(found).scatter_(-1, ranks.tokens, found)
-
-
-def _page_size(schedule: Schedule) -> int:
+def page_size_of(schedule: Schedule) -> int:
     """Raises BindError for a round that does not say it."""
     size = dict(schedule.settings).get("page_size")
     if type(size) is not int or size < 1:

@@ -1,4 +1,4 @@
-"""Which decoder a schedule's round is for: of slots with a cache each, or of rows with pages."""
+"""Which decoder a schedule's round is for: slots with a cache each, rows with pages, or a lookup."""
 
 from __future__ import annotations
 
@@ -6,10 +6,25 @@ from typing import Any
 
 from plait.runtime.eagle.paged import Paged, is_paged
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.lookup.paged import LookedUp, is_lookup
+from plait.runtime.models.target import Target
+from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
 
 def speculative(schedule: Schedule, *given: Any, **options: Any) -> Speculative:
     """As `Speculative`, by the form of the round."""
+    if is_lookup(schedule):
+        return LookedUp(schedule, *given, **options)
     form = Paged if is_paged(schedule) else Speculative
     return form(schedule, *given, **options)
+
+
+def check_drafts(schedule: Schedule, model: Target) -> None:
+    """Raises BindError for a round of EAGLE on a model that has no head for it."""
+    if not is_lookup(schedule) and not isinstance(model, TinyModel):
+        raise BindError(
+            f"{schedule.source.name}: drafts with a NextN head, which this model has not; a round that "
+            "drafts without one is examples/lookup.spec"
+        )
