@@ -138,7 +138,7 @@ def chain_of(rows: int) -> DrawnTree:
 def _commit(found: Accepted, seq_lens: Tensor, accepted: Tensor, bonus: Tensor) -> None:
     accepted.copy_(found.tokens)
     bonus.copy_(found.last)
-    seq_lens.add_(found.count)
+    seq_lens.add_(found.length)
 
 
 def _report(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from plait.compiler.compile import Asked, compile_source
 from plait.dsl.span import Source
+from plait.dsl.values import Value
 from plait.runtime.bind import bind
 from plait.runtime.engine.prompt import Sampling
 from plait.runtime.models.table.decoder import TableDecoder
@@ -41,29 +42,34 @@ ROUNDS = ("service", "chain followed", "chain rejected", "tree followed", "tree 
 """Those of the example, whose drafts are the likeliest tokens, and those of drafts that are drawn."""
 
 
-def compiled(path: Path, **settings: object) -> Schedule:
+def compiled(path: Path, capture: bool = True, **settings: Value) -> Schedule:
     source = Source(path.name, path.read_text(encoding="utf-8"))
-    return compile_source(source, Asked(settings=settings))
+    return compile_source(source, Asked(settings=settings, capture=capture))
 
 
-def decoder_of(rounds: str, batch: int, model: TableModel = MODEL) -> TableRows:
-    """The table model in rounds of so many requests at most."""
-    sizes = {"vocab": model.vocab, "buckets": sorted({1, 2, 3, batch})}
+def served(batch: int, capture: bool = True, **asked: Value) -> TableDecoder:
+    """The table model in the rounds of `examples/service.spec`, of so many requests at most."""
+    small: dict[str, Value] = {"hidden_size": 1, "most_pages": 1, "top_logprobs": 2}
+    sizes: dict[str, Value] = {"vocab": VOCAB, "buckets": [1, 2, batch]}
+    return TableDecoder(compiled(SERVICE, capture, **sizes, **small, **asked), MODEL)
+
+
+def decoder_of(rounds: str, batch: int, capture: bool = True) -> TableRows:
+    """The table model in rounds of one of ROUNDS."""
     if rounds == "service":
-        small = {"hidden_size": 1, "most_pages": 1, "top_logprobs": 2}
-        return TableDecoder(compiled(SERVICE, **sizes, **small), model)
+        return served(batch, capture=capture)
     shape = chain_of(3) if rounds.startswith("chain") else DrawnTree(TREE)
-    nodes = {"nodes": len(shape.parents), "levels": shape.levels}
-    schedule = compiled(DRAWN, **sizes, **nodes)
-    return DrawnTable(schedule, model, shape, rejecting=rounds.endswith("rejected"))
+    sizes: dict[str, Value] = {"vocab": VOCAB, "buckets": [1, 2, batch]}
+    nodes: dict[str, Value] = {"nodes": len(shape.parents), "levels": shape.levels}
+    schedule = compiled(DRAWN, capture, **sizes, **nodes)
+    return DrawnTable(schedule, MODEL, shape, rejecting=rounds.endswith("rejected"))
 
 
 @contextmanager
-def running(decoder: TableRows, device: str = "cpu") -> Iterator[Runner]:
+def running(decoder: TableRows, device: str = "cpu", checked: bool = False) -> Iterator[Runner]:
     bodies = {**decoder.bodies(), "commit": lambda **buffers: None}
-    with bind(
-        decoder.schedule, bodies, opaque=decoder.opaque(), device=device, strict=True
-    ) as runner:
+    opaque, how = decoder.opaque(), {"device": device, "checked": checked, "strict": True}
+    with bind(decoder.schedule, bodies, opaque=opaque, **how) as runner:
         yield runner
 
 
@@ -138,6 +144,8 @@ def expected(model: TableModel, sampling: Sampling, first: int = 0) -> list[floa
 
 @dataclass(frozen=True)
 class Fit:
+    """How well counts fit a distribution."""
+
     statistic: float
     freedom: int
     p: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
 from plait.runtime.models.table.model import TableModel
@@ -17,11 +16,9 @@ from plait.runtime.schedule import Schedule
 
 
 class DrawnTable(TableRows):
-    """`rejecting`: drafts are drawn apart and accepted by rejection; else as the target draws, and followed."""
+    """`rejecting`: drafts are drawn apart and accepted by rejection; else as the target draws."""
 
-    def __init__(
-        self, schedule: Schedule, model: TableModel, shape: DrawnTree, *, rejecting: bool
-    ):
+    def __init__(self, schedule: Schedule, model: TableModel, shape: DrawnTree, *, rejecting: bool):
         super().__init__(schedule, model)
         self.shape = shape
         self.rejecting = rejecting

@@ -5,7 +5,8 @@ A token's logits hang on the token before alone, so there is no cache, and a row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ from plait.runtime.schedule import Schedule
 CONTEXT = 2**20
 
 
-class TableRows:
+class TableRows(ABC):
     context = CONTEXT
 
     def __init__(self, schedule: Schedule, model: TableModel):
@@ -89,9 +90,12 @@ class TableRows:
             **self.drafted(bonus),
         }
 
+    @abstractmethod
+    def bodies(self) -> Mapping[str, Callable[..., object]]: ...
+
+    @abstractmethod
     def drafted(self, bonus: Tensor) -> dict[str, Tensor]:
         """What rows carry for the draft that comes behind these tokens."""
-        raise NotImplementedError
 
     def move(self, source: int, target: int) -> None:
         self.taken.remove(source)
