@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.models.tiny.paged import AnyPlan
 from plait.runtime.models.tiny.plan import Plan
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
@@ -88,7 +89,17 @@ class Chain:
         index: int,
     ) -> None:
         position = (seq_lens + (index - 1)).clamp_(max=self.planner.span - 1)
-        plan = self.planner.of(position.unsqueeze(1))
+        self.step(token, self.planner.of(position.unsqueeze(1)), hidden, draft_kv, draft_tokens)
+
+    def step(
+        self,
+        token: Tensor,
+        plan: AnyPlan,
+        hidden: Tensor,
+        draft_kv: list[Tensor],
+        draft_tokens: Tensor,
+    ) -> None:
+        """One candidate more."""
         before = hidden.to(self.model.dtype).unsqueeze(1)
         after = self.model.nextn(before, token.unsqueeze(1), plan, draft_kv)[:, 0]
         hidden.copy_(after)
@@ -107,7 +118,7 @@ class Chain:
     def target(
         self,
         tree: Tensor,
-        verify_meta: Plan,
+        verify_meta: AnyPlan,
         target_kv: list[Tensor],
         logits: Tensor,
         rows_hidden: Tensor,
@@ -136,7 +147,7 @@ class Chain:
         self,
         accepted: Tensor,
         rows_hidden: Tensor,
-        extend_meta: Plan,
+        extend_meta: AnyPlan,
         draft_kv: list[Tensor],
         candidate: Tensor,
         hidden: Tensor,
