@@ -149,7 +149,7 @@ class Rounds:
     def held(self, answer: Callable[[dict[str, int]], None]) -> None:
         """What the decoder has in use, when no round is in flight and what has ended is gone."""
         self._guarded(self._settle)
-        self._arrange()
+        self._arrange(self.rows.bound)
         self._said.append(partial(answer, dict(self.decoder.held())))
 
     def _begin(self) -> None:
@@ -176,9 +176,10 @@ class Rounds:
             return
         self._end_early()
         self._admit()
-        if self._rows_change():
+        chosen = self._chosen()
+        if chosen is not self.rows.bound or self._rows_change():
             self._guarded(self._settle)
-            self._arrange()
+            self._arrange(chosen)
         if self.rows.live:
             self._guarded(self._round)
             self._run_a_part()
@@ -265,7 +266,6 @@ class Rounds:
             or self._swaps
             or any(ticket.end is not None for ticket in self.rows.live)
             or self._next() is not None
-            or self._chosen() is not self.rows.bound
         )
 
     def _next(self) -> Prepared | None:
@@ -281,7 +281,7 @@ class Rounds:
     def _has_room(self, ticket: Ticket) -> bool:
         return self.rows.bound.decoder.has_room(ticket.prompt, ticket.tokens)
 
-    def _arrange(self) -> None:
+    def _arrange(self, chosen: Bound) -> None:
         """Takes out what has ended, goes over to another schedule, puts in what is ready."""
         now = time.monotonic()
         self._ends = False
@@ -293,7 +293,7 @@ class Rounds:
                 self.rows.leave(row)
         while self._swaps:
             self._do_swap(self._swaps.popleft())
-        if (chosen := self._chosen()) is not self.rows.bound:
+        if self.policy is not None and chosen is not self.rows.bound:
             self._go_over(chosen, "policy")
         most = AT_ONCE if self.rows.live else self.rows.bound.slots
         for _ in range(most):
