@@ -9,6 +9,7 @@ from torch import Tensor
 from plait.runtime.eagle.decoder import TinyDecoder, steps_of, width_of
 from plait.runtime.eagle.request import Request
 from plait.runtime.eagle.speculative import Bound, Speculative
+from plait.runtime.engine.decoder import Decoder
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
@@ -17,7 +18,7 @@ from plait.runtime.schedule import Schedule
 class Paged(Speculative):
     """As `Speculative`, greedy; logits that are kept are those of rounds, not of prompts."""
 
-    decoder: TinyDecoder
+    decoder: Decoder
 
     def rows_of(self, schedule: Schedule) -> int:
         return width_of(schedule, "tree")

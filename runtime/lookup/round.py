@@ -101,7 +101,7 @@ class LookupRound:
         found = follow_chain(logits.argmax(-1), tree)
         accepted.copy_(found.tokens)
         bonus.copy_(found.last)
-        seq_lens.add_(found.count)
+        seq_lens.add_(found.length)
 
     def remember(self, accepted: Tensor, seq_lens: Tensor, text: Tensor) -> None:
         put_behind(text, accepted, count_of(accepted)[:, 0], seq_lens)

@@ -6,7 +6,7 @@ import torch
 
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import Device
-from plait.runtime.eagle.decoder import TinyDecoder
+from plait.runtime.engine.decoder import Decoder
 from plait.runtime.engine.prompt import Prompt
 
 
@@ -35,7 +35,7 @@ class Text:
 
 
 class Batch:
-    def __init__(self, decoder: TinyDecoder, device: str | Device = "cpu", **how):
+    def __init__(self, decoder: Decoder, device: str | Device = "cpu", **how):
         self.decoder = decoder
         self.texts: list[Text] = []
         """By row."""

@@ -79,8 +79,8 @@ class Network(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
         with torch.no_grad():  # so that a fresh layer adds little to the residual stream
             for layer in layers:
-                layer.attention.out *= 0.4
-                layer.gated.down *= 0.4
+                layer.attention.out.mul_(0.4)
+                layer.gated.down.mul_(0.4)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Tokens `i64[batch, length]` to logits `f32[batch, length, vocab]`."""
