@@ -103,8 +103,8 @@ def joining_table(found: list[dict]) -> str:
     return "\n".join(
         [
             "",
-            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to 16 at",
-            "once: tokens and logits are those of plain decoding, bit for bit.",
+            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to 16",
+            "at once: tokens and logits are those of plain decoding, bit for bit.",
             "",
             "| device | requests | their rounds | tokens | other tokens or logits | processor time |",
             "|---|---|---|---|---|---|",
