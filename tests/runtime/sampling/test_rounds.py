@@ -179,7 +179,7 @@ def test_logprobs_go_out_beside_the_tokens() -> None:
 def test_a_prompt_that_is_none_is_refused(tokens, most, said) -> None:
     """What is wrong with it, and what would do."""
     with pytest.raises(RequestError, match=said):
-        served(1).enter(0, Prompt(tokens, most), [])
+        served(4).enter(0, Prompt(tokens, most), [])
 
 
 @pytest.mark.parametrize("parents", [[], [0], [-1, 1], [-1, 0, 1, 0], [-1, -1]])
