@@ -106,8 +106,8 @@ def sampling_table(found: list[dict]) -> str:
         [
             "",
             "Requests through whole rounds of the table model, of seeds from 0: the first four tokens",
-            "jointly against the target's distribution, by chi-square. p is how likely it is to fit no better",
-            f"by chance; below {CHANCE} it has failed. What is followed gives the very tokens of the service.",
+            "jointly against the target's distribution, by chi-square. p is how likely it is to fit no",
+            f"better by chance; below {CHANCE} it has failed. What is followed gives the service's tokens.",
             "",
             "| rounds | requests | chi-square | degrees of freedom | p | processor time |",
             "|---|---|---|---|---|---|",
