@@ -167,6 +167,8 @@ def chi_square(seen: list[int], probable: list[float]) -> Fit:
     if rest >= 5:
         cells.append((rest_seen, rest))
     statistic = sum((count - wanted) ** 2 / wanted for count, wanted in cells)
+    if len(cells) < 2:
+        return Fit(statistic, 0, 1.0)
     half = torch.tensor([(len(cells) - 1) / 2, statistic / 2], dtype=torch.float64)
     return Fit(statistic, len(cells) - 1, float(torch.special.gammaincc(half[0], half[1])))
 
