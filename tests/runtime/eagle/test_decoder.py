@@ -167,9 +167,9 @@ def test_a_prompt_in_parts() -> None:
     begun = decoder.prefill(prompt, ())
     assert begun is not None and decoder.held()["pages"] == 12
     assert not decoder.has_room(Prompt((1,), 20), ())
-    assert decoder.has_room(prompt, ()) and not decoder.has_room(Prompt(prompt.tokens, 40), ())
-    assert decoder.prefill(prompt, ()) is None
+    assert not decoder.has_room(prompt, ()) and decoder.prefill(prompt, ()) is None
     assert [begun.advance(), begun.advance()] == [True, False]
+    assert decoder.has_room(prompt, ()) and not decoder.has_room(Prompt(prompt.tokens, 40), ())
     entered = decoder.enter(0, prompt, ())
     begun.close()
     assert entered.token == whole.token
@@ -179,7 +179,19 @@ def test_a_prompt_in_parts() -> None:
     other = decoder.prefill(Prompt(tuple(range(PART + 1)), 20), ())
     assert other is not None
     other.close()
+    assert not other.advance()
     assert decoder.held() == {"rows": 0, "prompts": 0, "pages": 0, "kept": 7}
+
+
+def test_parts_are_shared_at_once() -> None:
+    """A prompt that begins as another that is still under way runs only what that has not run."""
+    decoder = TinyDecoder(service(most_pages=16), model())
+    tokens = tuple((7 * n) % 900 for n in range(2 * PART + 30))
+    begun = decoder.prefill(Prompt(tokens, 20), ())
+    assert begun is not None and begun.advance()
+    assert decoder.enter(0, Prompt((*tokens[: PART + 9], 5, 6), 4), ()).reused == PART
+    begun.close()
+    assert decoder.enter(1, Prompt(tokens, 20), ()).reused == PART
 
 
 def test_a_seed_decides_alone() -> None:
