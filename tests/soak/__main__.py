@@ -166,7 +166,7 @@ def joining(seed: str, most: int) -> list[dict]:
     return json.loads(ran.stdout)
 
 
-def joining_table(found: list[dict]) -> str:
+def joining_table(found: list[dict], most: int) -> str:
     rows = [
         f"| {one['device']} | {one['tried']:,} | {one['rounds']:,} | {one['tokens']:,} | "
         f"{len(one['failures'])} | {one['seconds']:.0f} s |"
@@ -175,8 +175,8 @@ def joining_table(found: list[dict]) -> str:
     return "\n".join(
         [
             "",
-            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to 16",
-            "at once: tokens and logits are those of plain decoding, bit for bit.",
+            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to",
+            f"{most} at once: tokens and logits are those of plain decoding, bit for bit.",
             "",
             "| device | requests | their rounds | tokens | other tokens or logits | processor time |",
             "|---|---|---|---|---|---|",
@@ -258,7 +258,7 @@ def main() -> int:
     missed = lots[-1]["failures"]
     page += interleavings_table(lots, len(missed))
     joined = joining(options.seed, options.joining)
-    page += joining_table(joined)
+    page += joining_table(joined, options.joining)
     damaged = traces(options.seed, options.traces)
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
