@@ -202,15 +202,22 @@ def count_of(accepted: Tensor) -> Tensor:
     return (accepted >= 0).sum(1, keepdim=True)
 
 
+TOKENS = "tokens"
+"""The dim that counts rows of a ragged verify."""
+
+
 def dim_of(schedule: Schedule) -> str:
-    """The dim that counts requests. Raises BindError for a round that has none, or others beside it."""
-    dims = dict(schedule.buckets[-1].sizes)
+    """The dim that counts requests, beside that of a ragged verify.
+
+    Raises BindError for a round that has none, or others.
+    """
+    dims = [name for name, _ in schedule.buckets[-1].sizes if name != TOKENS]
     if len(dims) != 1:
         raise BindError(
             f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the round that is "
             "bound here has one, of requests"
         )
-    return next(iter(dims))
+    return dims[0]
 
 
 def check_room(schedule: Schedule, model: Target, slots: int, span: int) -> None:

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.eagle.chain import TOKENS
 from plait.runtime.eagle.forms import check_drafts
 from plait.runtime.eagle.forms import speculative as by_form
+from plait.runtime.eagle.paged import Ragged
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
@@ -147,7 +149,7 @@ def report(
         "accepted_mean": mean,
         "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.most + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
-        "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
+        "buckets": {_bucket(b): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,
         "captures": captures,
         "faults": spec.faults,
@@ -156,7 +158,7 @@ def report(
         "rows_padded": padded,
         "buffer_bytes": spec.runner.memory(),
         "graph_bytes": {
-            str(b["sizes"][spec.dim]): {name: graph["bytes"] for name, graph in b["graphs"].items()}
+            _bucket(b): {name: graph["bytes"] for name, graph in b["graphs"].items()}
             for b in outcome.counts
             if any(graph["phases"] for graph in b["graphs"].values())
         },
@@ -190,13 +192,32 @@ def _graphs(outcome: Outcome, schedule: Schedule) -> tuple[dict, dict, dict]:
     widths: dict[str, int] = {}
     padded: dict[str, int] = {}
     captures: dict[str, dict[str, Any]] = {}
+    ragged = _ragged(outcome.counts)
     for number, bucket in enumerate(outcome.counts):
         size = bucket["sizes"][spec.dim]
         empty = size * bucket["rounds"] - spec.live_rows[number]
         for name, graph in bucket["graphs"].items():
-            widths[name] = graph["rows"] // size
-            padded[name] = padded.get(name, 0) + empty * widths[name]
+            if name in ragged and isinstance(spec, Ragged):
+                nobodys = graph["rows"] * bucket["rounds"] - spec.verified[number]
+            else:
+                widths[name] = graph["rows"] // size
+                nobodys = empty * widths[name]
+            padded[name] = padded.get(name, 0) + nobodys
             if graph["replays"]:
                 entry = captures.setdefault(name, {"phases": graph["phases"], "replays": {}})
                 entry["replays"][str(graph["rows"])] = graph["replays"]
     return widths, padded, captures
+
+
+def _bucket(bucket: dict[str, Any]) -> str:
+    """Its requests, and after a slash the rows of its tier where it has one."""
+    return "/".join(str(size) for size in bucket["sizes"].values())
+
+
+def _ragged(counts: list[dict[str, Any]]) -> set[str]:
+    """Captures whose rows are those of a tier, in every bucket."""
+    found = {name for bucket in counts for name in bucket["graphs"]}
+    for bucket in counts:
+        tier = bucket["sizes"].get(TOKENS)
+        found -= {name for name, graph in bucket["graphs"].items() if graph["rows"] != tier}
+    return found

@@ -15,6 +15,7 @@ import torch
 from plait.runtime.eagle.chain import check_fits, check_room, dim_of
 from plait.runtime.eagle.memory import Memory
 from plait.runtime.eagle.paged_chain import PagedChain
+from plait.runtime.eagle.ragged import PagedRagged
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.engine.decoder import Entered
@@ -58,10 +59,13 @@ class TinyDecoder:
         self.chain = self._chain_of(schedule, captured)
         check_fits(schedule, model, self.chain.bodies() | {"commit": None})
 
-    def _chain_of(self, schedule: Schedule, captured: bool) -> PagedChain | PagedTree:
+    def _chain_of(self, schedule: Schedule, captured: bool) -> PagedChain | PagedTree | PagedRagged:
         rows = width_of(schedule, "tree")
         chain = PagedChain(self.memory, rows, captured)
-        if all(buffer.name != "ancestors" for buffer in schedule.buffers):
+        names = {buffer.name for buffer in schedule.buffers}
+        if "verify_lens" in names:
+            return PagedRagged(chain, rows, captured, self.dim)
+        if "ancestors" not in names:
             return chain
         most = width_of(schedule, "candidate")
         return PagedTree(chain, rows, captured, steps_of(schedule), most)

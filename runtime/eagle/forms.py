@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plait.runtime.eagle.paged import Paged, is_paged
+from plait.runtime.eagle.paged import Paged, Ragged, is_paged, is_ragged
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.lookup.paged import LookedUp, is_lookup
 from plait.runtime.models.target import Target
@@ -17,7 +17,9 @@ def speculative(schedule: Schedule, *given: Any, **options: Any) -> Speculative:
     """As `Speculative`, by the form of the round."""
     if is_lookup(schedule):
         return LookedUp(schedule, *given, **options)
-    form = Paged if is_paged(schedule) else Speculative
+    if not is_paged(schedule):
+        return Speculative(schedule, *given, **options)
+    form = Ragged if is_ragged(schedule) else Paged
     return form(schedule, *given, **options)
 
 

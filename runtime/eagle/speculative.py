@@ -30,7 +30,6 @@ from plait.runtime.eagle.chain import (
     rows_of,
 )
 from plait.runtime.eagle.request import Request, span_for
-from plait.runtime.eagle.tree_nodes import in_order
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
@@ -158,10 +157,14 @@ class Speculative:
         self.runner.close()
 
     def _round(self) -> None:
-        sizes = {self.dim: len(self.live)}
+        sizes = self._sizes()
         self.runner.step(**sizes)
         self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self._in_flight = list(self.live)
+
+    def _sizes(self) -> dict[str, int]:
+        """What a round is stepped with."""
+        return {self.dim: len(self.live)}
 
     def _commit(self, out_tokens: Tensor, **others: Tensor) -> None:
         """The body of `commit`: the tokens of the round before."""
@@ -284,6 +287,10 @@ class Speculative:
     def _shift(self, source: int, target: int) -> None:
         self.chain.move(source, target)
 
+    def _by_request(self, logits: Tensor, accepting: Mapping[str, Tensor]) -> Tensor:
+        """Logits of the tokens that may be committed, `[B, D, vocab]`, in their order."""
+        return logits
+
     def _accept_keeping_logits(
         self,
         accept: Callable[..., object],
@@ -292,7 +299,7 @@ class Speculative:
         **others: Tensor,
     ) -> None:
         accept(logits=logits, **others)
-        rows = in_order(others["path"], logits) if "path" in others else logits
+        rows = self._by_request(logits, others)
         self._logits[self._accepting] = rows.to(dtype, copy=True)
         self._accepting += 1
 

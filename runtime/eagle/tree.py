@@ -191,7 +191,7 @@ class PagedTree:
         accepted.copy_(found.tokens)
         bonus.copy_(found.last)
         path.copy_(torch.where(found.path < 0, self._along, found.path))
-        seq_lens.add_(found.count)
+        seq_lens.add_(found.length)
         if ranks is not None:
             most = top_tokens.shape[2]
             passed = Ranked(*(tree_nodes.in_order(path, part) for part in ranks))

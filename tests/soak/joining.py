@@ -29,14 +29,18 @@ from plait.runtime.eagle.request import Request
 from plait.runtime.models.tiny.checkpoint import Checkpoint
 from plait.runtime.schedule import Schedule
 
-SPEC = Path(__file__).parents[2] / "examples" / "service_tree.spec"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST = 16
 """Requests at once."""
 
 
 def schedule(steps: int, topk: int, *, capture: bool = True, **settings: Any) -> Schedule:
-    given = {"num_steps": steps, "topk": topk, **settings}
-    return compile_source(read_source(SPEC), Asked(settings=given, capture=capture, environment={}))
+    return example("service_tree", capture=capture, num_steps=steps, topk=topk, **settings)
+
+
+def example(name: str, *, capture: bool = True, **settings: Any) -> Schedule:
+    asked = Asked(settings=settings, capture=capture, environment={})
+    return compile_source(read_source(EXAMPLES / f"{name}.spec"), asked)
 
 
 class Texts:

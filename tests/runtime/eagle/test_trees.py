@@ -10,6 +10,8 @@ import torch
 from plait.runtime.devices.adversary.device import Adversary
 from plait.runtime.devices.replayers import VARIABLE, here
 from plait.runtime.devices.tiers import NotHere
+from plait.runtime.eagle import decoder, tree_nodes
+from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from soak.joining import Joining, Texts, schedule
 
@@ -31,7 +33,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def texts() -> Texts:
-    return Texts(load_checkpoint(), 6)
+    return Texts(load_checkpoint(), 8)
 
 
 @pytest.mark.parametrize(("steps", "topk"), GRID)
@@ -53,14 +55,38 @@ def test_the_grid_has_every_pair() -> None:
         assert pairs == set(product(values[one], values[other]))
 
 
+def nothing(self, path, accepted, seq_lens, pages, target_kv, rows_hidden) -> None:
+    """Compacts nothing."""
+
+
+WRONG = {
+    "the path is not brought together": (PagedTree, "compact", nothing),
+    "a node sees all others": (
+        tree_nodes,
+        "ancestors",
+        lambda p: torch.ones(*p.shape, p.shape[1]) > 0,
+    ),
+    "no pages behind the last token": (decoder, "_ahead", lambda schedule: 0),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_found(what, texts, monkeypatch) -> None:
+    """Each thing that a tree needs beyond a chain, left out."""
+    monkeypatch.setattr(*WRONG[what])
+    joining = Joining(schedule(3, 2, capture=False), texts)
+    assert any(joining.run(count, 1) for count in (3, 8, 16))
+    joining.close()
+
+
 @pytest.mark.parametrize("kind", ["native", "interpreter"])
 def test_graphs_give_the_same(kind, texts, monkeypatch) -> None:
     """On each way to replay: draft, verify, compaction and extend are graphs, and none is lost."""
     if isinstance(here(kind), NotHere):
         pytest.skip(f"no {kind} replay here")
     monkeypatch.setenv(VARIABLE, kind)
-    joining = Joining(schedule(3, 3, buckets=[8]), texts)
-    assert joining.run(8, kind) == []
+    joining = Joining(schedule(3, 2, buckets=[4]), texts)
+    assert joining.run(4, kind) == []
     (bucket,) = joining.decoder.runner.counts()
     assert bucket["lost"] == []
     assert bucket["graphs"]["draft"]["phases"] == [
@@ -84,7 +110,7 @@ def test_a_tree_accepts_more_than_a_chain(texts) -> None:
     committed = {}
     for topk in (1, 2):
         joining = Joining(schedule(3, topk, capture=False), texts)
-        assert joining.run(16, "accepting") == []
+        assert joining.run(8, "accepting") == []
         accepted = joining.close()
         rounds = sum(accepted.values())
         committed[topk] = sum(tokens * times for tokens, times in accepted.items()) / rounds
