@@ -20,6 +20,7 @@ NAMES = (
     "dispatch",
     "simulate",
     "align",
+    "engine",
     "speculation",
     "exposed",
     "calibrate",

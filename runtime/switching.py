@@ -66,7 +66,7 @@ class Switching:
                 before, old = self._now
                 old.drain()
                 made.prepare(**live)
-                found = _move(before, old, schedule, made)
+                found = moved(before, old, schedule, made)
                 made.follow(old)
                 self._now = schedule, made
         finally:
@@ -88,10 +88,11 @@ class Switching:
             self.runner.__exit__(*error)
 
 
-def _move(before: Schedule, old: Runner, after: Schedule, new: Runner) -> Switched:
+def moved(before: Schedule, old: Runner, after: Schedule, new: Runner) -> Switched:
+    """Takes what a later round may read over from one runner to another. Nothing may be in flight."""
     had, have = _kept(before), _kept(after)
     held, holds = old.copies(), new.copies()
-    moved = []
+    found = []
     for name in had.keys() & have.keys():
         out_of = [old.device.tensors(copy) for copy in held[name]]
         into = [new.device.tensors(copy) for copy in holds[name]]
@@ -99,11 +100,11 @@ def _move(before: Schedule, old: Runner, after: Schedule, new: Runner) -> Switch
             for one, other in zip(chain(*into), chain(*out_of), strict=True):
                 if one is not other:
                     one.copy_(other)
-            moved.append(name)
+            found.append(name)
     return Switched(
-        tuple(name for name in have if name in moved),
-        tuple(name for name in have if name not in moved),
-        tuple(name for name in had if name not in moved),
+        tuple(name for name in have if name in found),
+        tuple(name for name in have if name not in found),
+        tuple(name for name in had if name not in found),
     )
 
 

@@ -22,7 +22,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.models.tiny.paged import AnyPlan
 from plait.runtime.models.tiny.plan import Plan
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
@@ -36,6 +38,9 @@ COPIES = 4
 
 class Chain:
     """Bodies, opaque buffers and prefill for `slots` requests and caches of `span` positions."""
+
+    carried: tuple[str, ...] = ("seq_lens", "bonus", "candidate", "hidden")
+    """Buffers with a row a request that `prefill` gives the first values of."""
 
     def __init__(self, model: TinyModel, slots: int, span: int, rows: int):
         """`rows` is D, the rows verified for each request."""
@@ -88,7 +93,17 @@ class Chain:
         index: int,
     ) -> None:
         position = (seq_lens + (index - 1)).clamp_(max=self.planner.span - 1)
-        plan = self.planner.of(position.unsqueeze(1))
+        self.step(token, self.planner.of(position.unsqueeze(1)), hidden, draft_kv, draft_tokens)
+
+    def step(
+        self,
+        token: Tensor,
+        plan: AnyPlan,
+        hidden: Tensor,
+        draft_kv: list[Tensor],
+        draft_tokens: Tensor,
+    ) -> None:
+        """One candidate more."""
         before = hidden.to(self.model.dtype).unsqueeze(1)
         after = self.model.nextn(before, token.unsqueeze(1), plan, draft_kv)[:, 0]
         hidden.copy_(after)
@@ -107,7 +122,7 @@ class Chain:
     def target(
         self,
         tree: Tensor,
-        verify_meta: Plan,
+        verify_meta: AnyPlan,
         target_kv: list[Tensor],
         logits: Tensor,
         rows_hidden: Tensor,
@@ -136,7 +151,7 @@ class Chain:
         self,
         accepted: Tensor,
         rows_hidden: Tensor,
-        extend_meta: Plan,
+        extend_meta: AnyPlan,
         draft_kv: list[Tensor],
         candidate: Tensor,
         hidden: Tensor,
@@ -157,7 +172,7 @@ class Chain:
         """Runs a prompt into a slot of both caches.
 
         Returns the first new token, its logits `[vocab]`, and the values of the carried buffers for
-        the slot: `seq_lens`, `bonus`, `candidate`, `hidden`.
+        the slot, by name.
         """
         tokens = torch.tensor([prompt])
         plan = self.planner.of(torch.arange(len(prompt)).unsqueeze(0))
@@ -168,10 +183,13 @@ class Chain:
         following = torch.cat([tokens[:, 1:], bonus.view(1, 1)], 1)
         cache = [slots[slot : slot + 1] for slots in self.nextn_cache]
         hidden = self.model.nextn(states, following, plan, cache)[0, -1]
-        candidate = self.model.logits(hidden).argmax(-1, keepdim=True)
         lens = torch.tensor(len(prompt))
-        carried = {"seq_lens": lens, "bonus": bonus, "candidate": candidate, "hidden": hidden}
+        carried = {"seq_lens": lens, "bonus": bonus, "hidden": hidden, **self.drafted(hidden)}
         return int(bonus), logits, carried
+
+    def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
+        """What the draft begins with, from NextN's state of one request."""
+        return {"candidate": self.model.logits(hidden).argmax(-1, keepdim=True)}
 
     def move(self, source: int, target: int) -> None:
         """Takes a request's rows of both caches to another slot."""
@@ -184,18 +202,25 @@ def count_of(accepted: Tensor) -> Tensor:
     return (accepted >= 0).sum(1, keepdim=True)
 
 
+TOKENS = "tokens"
+"""The dim that counts rows of a ragged verify."""
+
+
 def dim_of(schedule: Schedule) -> str:
-    """The dim that counts requests. Raises BindError for a round that has none, or others beside it."""
-    dims = dict(schedule.buckets[-1].sizes)
+    """The dim that counts requests, beside that of a ragged verify.
+
+    Raises BindError for a round that has none, or others.
+    """
+    dims = [name for name, _ in schedule.buckets[-1].sizes if name != TOKENS]
     if len(dims) != 1:
         raise BindError(
-            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the EAGLE round that is "
+            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the round that is "
             "bound here has one, of requests"
         )
-    return next(iter(dims))
+    return dims[0]
 
 
-def check_room(schedule: Schedule, model: TinyModel, slots: int, span: int) -> None:
+def check_room(schedule: Schedule, model: Target, slots: int, span: int) -> None:
     """Raises BindError when caches for so many requests would not leave this machine room to work."""
     numbers = slots * span * model.shape.cached * (model.shape.layers + 1)
     needed = COPIES * numbers * torch.empty(0, dtype=model.dtype).element_size()
@@ -233,12 +258,12 @@ def rows_of(schedule: Schedule) -> int:
     return rows
 
 
-def check_fits(schedule: Schedule, model: TinyModel, bodies: Mapping[str, object]) -> None:
+def check_fits(schedule: Schedule, model: Target, bodies: Mapping[str, object]) -> None:
     """Raises BindError for a phase that is not the chain's, or a buffer that has not the model's sizes."""
     for phase in schedule.phases:
         if phase.body not in bodies:
             raise BindError(
-                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the EAGLE round that is "
+                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the round that is "
                 f"bound here ({', '.join(bodies)}); bind your own phases with `schedule.bind`"
             )
     shape = model.shape

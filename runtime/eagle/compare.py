@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.eagle.chain import TOKENS
+from plait.runtime.eagle.forms import check_drafts
+from plait.runtime.eagle.forms import speculative as by_form
+from plait.runtime.eagle.paged import Ragged
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
+from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.checkpoint import Checkpoint
-from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.schedule_memory import saved
 from plait.runtime.trace import Trace
+
+AnyCheckpoint: TypeAlias = Checkpoint | LlamaCheckpoint
 
 ROUNDS_A_TURN = 16
 STEPS_A_ROUND = 2
@@ -40,7 +47,7 @@ class Outcome:
         return all(one.tokens == other.tokens for one, other in pairs)
 
 
-def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[Request]:
+def requests_for(checkpoint: AnyCheckpoint, prompts: list[str], most: int) -> list[Request]:
     """Each request opens with the model's own token and ends at it. Raises RequestError."""
     for number, prompt in enumerate(prompts, 1):
         if not prompt.isascii() and any("\ud800" <= letter <= "\udfff" for letter in prompt):
@@ -52,7 +59,7 @@ def requests_for(checkpoint: Checkpoint, prompts: list[str], most: int) -> list[
 
 def decode(
     schedule: Schedule,
-    model: TinyModel,
+    model: Target,
     make_requests: Callable[[], list[Request]],
     *,
     with_plain: bool = True,
@@ -64,13 +71,14 @@ def decode(
     keep_logits: bool = False,
     on_tokens: Callable[[Request, int], None] = lambda request, count: None,
     on_fault: Callable[[PhaseError], None] = lambda error: None,
-    make: Callable[..., Speculative] = Speculative,
+    make: Callable[..., Speculative] = by_form,
 ) -> Outcome:
     """Decodes speculatively and, unless told not to, plainly, in turns, so that both meet the same noise.
 
     `captured` is for plain decoding; whether the rounds are captured is the schedule's matter. `make`
     makes the speculative one. Raises what that raises.
     """
+    check_drafts(schedule, model)
     requests = make_requests()
     speculative = make(
         schedule,
@@ -105,7 +113,7 @@ def decode(
 
 
 def report(
-    outcome: Outcome, schedule: Schedule, checkpoint: Checkpoint, mode: str
+    outcome: Outcome, schedule: Schedule, checkpoint: AnyCheckpoint, mode: str
 ) -> dict[str, Any]:
     """What a run was, as JSON values. Times are seconds, rates a second, rows counts.
 
@@ -139,9 +147,9 @@ def report(
         "tokens": [request.tokens for request in outcome.requests],
         "rounds": rounds,
         "accepted_mean": mean,
-        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.rows + 1)},
+        "accepted_histogram": {str(n): spec.accepted[n] for n in range(1, spec.most + 1)},
         "distinct_4gram_ratio": distinct_ratio([r.tokens for r in outcome.requests]),
-        "buckets": {str(b["sizes"][spec.dim]): b["rounds"] for b in outcome.counts if b["rounds"]},
+        "buckets": {_bucket(b): b["rounds"] for b in outcome.counts if b["rounds"]},
         "widths": widths,
         "captures": captures,
         "faults": spec.faults,
@@ -150,7 +158,7 @@ def report(
         "rows_padded": padded,
         "buffer_bytes": spec.runner.memory(),
         "graph_bytes": {
-            str(b["sizes"][spec.dim]): {name: graph["bytes"] for name, graph in b["graphs"].items()}
+            _bucket(b): {name: graph["bytes"] for name, graph in b["graphs"].items()}
             for b in outcome.counts
             if any(graph["phases"] for graph in b["graphs"].values())
         },
@@ -184,13 +192,32 @@ def _graphs(outcome: Outcome, schedule: Schedule) -> tuple[dict, dict, dict]:
     widths: dict[str, int] = {}
     padded: dict[str, int] = {}
     captures: dict[str, dict[str, Any]] = {}
+    ragged = _ragged(outcome.counts)
     for number, bucket in enumerate(outcome.counts):
         size = bucket["sizes"][spec.dim]
         empty = size * bucket["rounds"] - spec.live_rows[number]
         for name, graph in bucket["graphs"].items():
-            widths[name] = graph["rows"] // size
-            padded[name] = padded.get(name, 0) + empty * widths[name]
+            if name in ragged and isinstance(spec, Ragged):
+                nobodys = graph["rows"] * bucket["rounds"] - spec.verified[number]
+            else:
+                widths[name] = graph["rows"] // size
+                nobodys = empty * widths[name]
+            padded[name] = padded.get(name, 0) + nobodys
             if graph["replays"]:
                 entry = captures.setdefault(name, {"phases": graph["phases"], "replays": {}})
                 entry["replays"][str(graph["rows"])] = graph["replays"]
     return widths, padded, captures
+
+
+def _bucket(bucket: dict[str, Any]) -> str:
+    """Its requests, and after a slash the rows of its tier where it has one."""
+    return "/".join(str(size) for size in bucket["sizes"].values())
+
+
+def _ragged(counts: list[dict[str, Any]]) -> set[str]:
+    """Captures whose rows are those of a tier, in every bucket."""
+    found = {name for bucket in counts for name in bucket["graphs"]}
+    for bucket in counts:
+        tier = bucket["sizes"].get(TOKENS)
+        found -= {name for name, graph in bucket["graphs"].items() if graph["rows"] != tier}
+    return found

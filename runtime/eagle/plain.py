@@ -17,7 +17,7 @@ from plait.runtime.devices.graph import capture
 from plait.runtime.devices.job import job
 from plait.runtime.devices.replayers import replayer
 from plait.runtime.eagle.request import Request, span_for
-from plait.runtime.models.tiny.model import TinyModel
+from plait.runtime.models.target import Target
 
 
 class Plain:
@@ -25,7 +25,7 @@ class Plain:
 
     def __init__(
         self,
-        model: TinyModel,
+        model: Target,
         requests: list[Request],
         buckets: Sequence[int],
         *,

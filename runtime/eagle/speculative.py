@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -36,9 +37,16 @@ from plait.runtime.trace import Trace
 if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
-CARRIED = ("seq_lens", "bonus", "candidate", "hidden")
 PATIENCE = 3
 """Failures without a whole round between them that are mended; the next one is raised."""
+
+
+class Bound(Protocol):
+    """What a round is bound to."""
+
+    def bodies(self) -> Mapping[str, Callable[..., object]]: ...
+
+    def opaque(self) -> Mapping[str, Any]: ...
 
 
 class Speculative:
@@ -64,7 +72,9 @@ class Speculative:
         on_fault: Callable[[PhaseError], None] = lambda error: None,
         ranks: Ranks | None = None,
     ):
-        self.rows = rows_of(schedule)
+        self.rows = self.rows_of(schedule)
+        self.most = self.most_of(schedule)
+        """Tokens that a round may commit of a request."""
         self.dim = dim_of(schedule)
         self.slots = dict(schedule.widest.sizes)[self.dim]
         self.waiting = list(reversed(requests))
@@ -88,15 +98,15 @@ class Speculative:
         self._logits: dict[int, Tensor] = {}
         span = span_for(requests, self.rows, model.shape.context)
         check_room(schedule, model, self.slots, span)
-        self.chain = self.chain_of(model, span)
-        bodies = self.chain.bodies() | {"commit": self._commit}
+        bound = self._bound(schedule, model, span)
+        bodies = {**bound.bodies(), "commit": self._commit}
         check_fits(schedule, model, bodies)
         if keep_logits:
-            bodies["accept"] = self._accept_keeping_logits
+            bodies["accept"] = partial(self._accept_keeping_logits, bodies["accept"], model.dtype)
         self.runner = bind(
             schedule,
             bodies,
-            opaque=self.chain.opaque(),
+            opaque=bound.opaque(),
             device=device,
             trace=trace,
             strict=strict,
@@ -106,11 +116,23 @@ class Speculative:
         if prepare:
             progress = prepare if callable(prepare) else lambda bucket: None
             self.prepare(progress, min(len(requests), self.slots))
+        self._carried = [b.name for b in schedule.buffers if b.carried and not b.opaque]
         self._copies = sum(b.copies for b in schedule.buffers if b.name == "out_tokens")
         self._discard_all()
 
+    def rows_of(self, schedule: Schedule) -> int:
+        """Rows verified a request. Raises BindError for a round that is not this one."""
+        return rows_of(schedule)
+
+    def most_of(self, schedule: Schedule) -> int:
+        return self.rows
+
     def chain_of(self, model: TinyModel, span: int) -> Chain:
         return Chain(model, self.slots, span, self.rows)
+
+    def _bound(self, schedule: Schedule, model: TinyModel, span: int) -> Bound:
+        self.chain = self.chain_of(model, span)
+        return self.chain
 
     def prepare(self, progress: Callable[[str], None], count: int) -> None:
         """Binds the buckets that so many requests need."""
@@ -135,12 +157,16 @@ class Speculative:
         self.runner.close()
 
     def _round(self) -> None:
-        sizes = {self.dim: len(self.live)}
+        sizes = self._sizes()
         self.runner.step(**sizes)
         self.live_rows[self.runner.bucket_for(**sizes)] += len(self.live)
         self._in_flight = list(self.live)
 
-    def _commit(self, out_tokens: Tensor) -> None:
+    def _sizes(self) -> dict[str, int]:
+        """What a round is stepped with."""
+        return {self.dim: len(self.live)}
+
+    def _commit(self, out_tokens: Tensor, **others: Tensor) -> None:
         """The body of `commit`: the tokens of the round before."""
         self._take(out_tokens, self.runner.rounds - 1)
 
@@ -188,6 +214,7 @@ class Speculative:
     def _take_out(self) -> None:
         for slot in reversed(range(len(self.live))):
             if self.live[slot].done:
+                self._leave(slot)
                 last = self.live.pop()
                 if slot < len(self.live):
                     self._move(len(self.live), slot)
@@ -200,14 +227,22 @@ class Speculative:
 
     def _prefill(self, request: Request, slot: int) -> None:
         """Puts a request into a slot, from its prompt and the tokens it has, and gives it one more."""
-        known = [*request.prompt, *request.tokens]
-        token, logits, carried = self.chain.prefill(known, slot)
-        for name in CARRIED:
-            self.runner.buffer(name)[slot] = carried[name]
+        token, logits, carried = self._enter(request, slot)
+        for name, value in carried.items():
+            self.runner.buffer(name)[slot] = value
         count = request.take([token])
-        if self.keep_logits:
+        if self.keep_logits and logits is not None:
             request.logits += [logits] * count
         self._tell(request, count)
+
+    def _enter(
+        self, request: Request, slot: int
+    ) -> tuple[int, Tensor | None, Mapping[str, Tensor]]:
+        """A new token, its logits, and what the carried buffers have for the slot."""
+        return self.chain.prefill([*request.prompt, *request.tokens], slot)
+
+    def _leave(self, slot: int) -> None:
+        """Gives up what is held for a slot. Here that is nothing: who comes next writes over it."""
 
     def _tell(self, request: Request, count: int) -> None:
         try:
@@ -244,14 +279,28 @@ class Speculative:
                 self._prefill(request, slot)
 
     def _move(self, source: int, target: int) -> None:
-        self.chain.move(source, target)
-        for name in CARRIED:
+        self._shift(source, target)
+        for name in self._carried:
             buffer = self.runner.buffer(name)
             buffer[target] = buffer[source]
 
-    def _accept_keeping_logits(self, logits: Tensor, **others: Tensor) -> None:
-        self._logits[self._accepting] = logits.to(self.chain.model.dtype, copy=True)
+    def _shift(self, source: int, target: int) -> None:
+        self.chain.move(source, target)
+
+    def _by_request(self, logits: Tensor, accepting: Mapping[str, Tensor]) -> Tensor:
+        """Logits of the tokens that may be committed, `[B, D, vocab]`, in their order."""
+        return logits
+
+    def _accept_keeping_logits(
+        self,
+        accept: Callable[..., object],
+        dtype: torch.dtype,
+        logits: Tensor,
+        **others: Tensor,
+    ) -> None:
+        accept(logits=logits, **others)
+        rows = self._by_request(logits, others)
+        self._logits[self._accepting] = rows.to(dtype, copy=True)
         self._accepting += 1
-        self.chain.accept(logits, **others)
 
     _accepting = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from plait.runtime.eagle.chain import rows_of
 from plait.runtime.eagle.compare import distinct_ratio
+from plait.runtime.eagle.forms import speculative
 from plait.runtime.eagle.request import Request, span_for
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.tiny.model import TinyModel
@@ -46,7 +47,7 @@ class Together:
     def maker(self, requests: list[Request]) -> Callable[..., Speculative]:
         """What decodes speculatively here. `requests` are those of all ranks, which refuse them alike."""
         if not self.exchanges:
-            return Speculative
+            return speculative
         from plait.runtime.eagle.parallel import Parallel
 
         def make(

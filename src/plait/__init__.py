@@ -27,17 +27,33 @@ if TYPE_CHECKING:
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.refusals import CaptureError
+    from plait.runtime.eagle.request import RequestError
+    from plait.runtime.engine.engine import Engine, EngineClosed, QueueFull
+    from plait.runtime.engine.observer import Observer
+    from plait.runtime.engine.piece import End, Piece
+    from plait.runtime.engine.policy import Adaptive
+    from plait.runtime.engine.prompt import Prompt, Sampling
     from plait.runtime.ranks.error import RankError
     from plait.runtime.runner import BindError
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_check import ScheduleError
 
 __all__ = [
+    "Adaptive",
     "BindError",
     "CaptureError",
     "DeviceError",
+    "End",
+    "Engine",
+    "EngineClosed",
+    "Observer",
     "PhaseError",
+    "Piece",
+    "Prompt",
+    "QueueFull",
     "RankError",
+    "RequestError",
+    "Sampling",
     "ScheduleError",
     "SpecError",
     "TargetError",
@@ -97,7 +113,7 @@ def diff(before: Schedule, after: Schedule) -> Diff:
     return diff(before, after)
 
 
-_ERRORS = {
+_LATE = {
     "SpecError": "plait.dsl.diagnostic",
     "TargetError": "plait.compiler.target",
     "ScheduleError": "plait.runtime.schedule_check",
@@ -106,11 +122,21 @@ _ERRORS = {
     "DeviceError": "plait.runtime.devices.base",
     "PhaseError": "plait.runtime.devices.job",
     "RankError": "plait.runtime.ranks.error",
+    "RequestError": "plait.runtime.eagle.request",
+    "Adaptive": "plait.runtime.engine.policy",
+    "End": "plait.runtime.engine.piece",
+    "Engine": "plait.runtime.engine.engine",
+    "EngineClosed": "plait.runtime.engine.engine",
+    "Observer": "plait.runtime.engine.observer",
+    "Piece": "plait.runtime.engine.piece",
+    "Prompt": "plait.runtime.engine.prompt",
+    "QueueFull": "plait.runtime.engine.engine",
+    "Sampling": "plait.runtime.engine.prompt",
 }
 
 
 def __getattr__(name: str) -> type:
-    # Late, so that `import plait` costs nothing: errors are looked up where they are caught.
-    if name in _ERRORS:
-        return getattr(import_module(_ERRORS[name]), name)
+    # Late, so that `import plait` costs nothing, and no torch: each is looked up where it is used.
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module 'plait' has no attribute {name!r}")

@@ -15,6 +15,8 @@ from soak.tuning import searched_table, searches
 ROOT = Path(__file__).parents[2]
 SECONDS = 1.0
 """That one input may take."""
+CHANCE = 1e-4
+"""Less likely than this, and tokens are not the distribution: their seeds are always the same."""
 
 
 def commit() -> str:
@@ -87,6 +89,34 @@ def aligned_table(found: dict) -> str:
     )
 
 
+def sampling(draws: int) -> list[dict]:
+    """Tokens that requests sampled, in a process of their own: torch is no part of the limit."""
+    command = [sys.executable, "-m", "soak.sampling", "--draws", str(draws)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def sampling_table(found: list[dict]) -> str:
+    rows = [
+        f"| {one['what']} | {one['draws']:,} | {one['statistic']:.0f} | {one['freedom']} | "
+        f"{one['p']:.3f} | {one['seconds']:.1f} s |"
+        for one in found
+    ]
+    return "\n".join(
+        [
+            "",
+            "Requests through whole rounds of the table model, of seeds from 0: the first four tokens",
+            "jointly against the target's distribution, by chi-square. p is how likely it is to fit no",
+            f"better by chance; below {CHANCE} it has failed. What is followed gives the service's tokens.",
+            "",
+            "| rounds | requests | chi-square | degrees of freedom | p | processor time |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -123,6 +153,33 @@ def interleavings_table(found: list[dict], missed: int) -> str:
             "",
             "| what | tried | failures | processor time |",
             "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def joining(seed: str, most: int) -> list[dict]:
+    """Requests that join and leave the service's trees, in a process of their own."""
+    command = [sys.executable, "-m", "soak.joining", "--seed", seed, "--most", str(most)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def joining_table(found: list[dict], most: int) -> str:
+    rows = [
+        f"| {one['device']} | {one['tried']:,} | {one['rounds']:,} | {one['tokens']:,} | "
+        f"{len(one['failures'])} | {one['seconds']:.0f} s |"
+        for one in found
+    ]
+    return "\n".join(
+        [
+            "",
+            "Requests that join and leave at random, at 0 to 4 steps and 1 to 4 candidates a step, up to",
+            f"{most} at once: tokens and logits are those of plain decoding, bit for bit.",
+            "",
+            "| device | requests | their rounds | tokens | other tokens or logits | processor time |",
+            "|---|---|---|---|---|---|",
             *rows,
             "",
         ]
@@ -180,8 +237,10 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=10_000, help="programs that are replayed")
     parser.add_argument("--traces", type=int, default=25_000, help="traces that are damaged")
     parser.add_argument("--aligned", type=int, default=2_000, help="traces with a known truth")
+    parser.add_argument("--joining", type=int, default=16, help="requests at once, of trees")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
+    parser.add_argument("--draws", type=int, default=100_000, help="requests that sample")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -198,10 +257,14 @@ def main() -> int:
     lots = interleavings(options.seeds)
     missed = lots[-1]["failures"]
     page += interleavings_table(lots, len(missed))
+    joined = joining(options.seed, options.joining)
+    page += joining_table(joined, options.joining)
     damaged = traces(options.seed, options.traces)
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
+    drawn = sampling(options.draws)
+    page += sampling_table(drawn)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -212,12 +275,20 @@ def main() -> int:
     for one in judged:
         for text in one["disagreed"][:5]:
             print(f"{one['what']}: the judges do not agree:\n{text}\n", file=sys.stderr)
+    for one in joined:
+        wrong |= bool(one["failures"])
+        for failure in one["failures"][:5]:
+            print(f"joining: {failure}", file=sys.stderr)
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
+    for one in drawn:
+        if one["p"] < CHANCE:
+            wrong = True
+            print(f"{one['what']}: not the distribution, p = {one['p']:.2g}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -22,7 +23,7 @@ from plait.runtime.models.tiny.arithmetic import Arithmetic, BoundError, Mode
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.shape import Shape
 from plait.runtime.models.tiny.tokenizer import Tokenizer
-from plait.runtime.models.tiny.weights import misfit
+from plait.runtime.models.tiny.weights import misfit, wanted
 
 SHIPPED = Path(__file__).with_name("checkpoint")
 WEIGHTS = "weights.safetensors"
@@ -33,6 +34,16 @@ LARGEST = 1 << 26
 """Bytes of a file. The shipped weights have under 4 MB."""
 KEY = "plait"
 """The one metadata key. With two, safetensors writes them in an order of its own each time."""
+
+
+class Opened(Protocol):
+    """A shape, as far as it is read here."""
+
+    @property
+    def bos(self) -> int: ...
+
+
+S = TypeVar("S", bound=Opened)
 
 
 class CheckpointError(Exception):
@@ -58,42 +69,58 @@ class Checkpoint:
 
 def load_checkpoint(folder: Path = SHIPPED) -> Checkpoint:
     """Reads and verifies a checkpoint. Raises CheckpointError."""
-    report = _json(folder, REPORT, _read(folder, REPORT))
+    return Checkpoint(*read(folder, Shape.from_dict, wanted, folder))
+
+
+def read(
+    folder: Path,
+    shape_of: Callable[[object], S],
+    weights_of: Callable[[S], Iterable[tuple[str, tuple[int, ...]]]],
+    words: Path,
+) -> tuple[S, dict[str, Tensor], Tokenizer, tuple[str, ...], dict[str, Any]]:
+    """Shape, weights, tokenizer, prompts and report; tokenizer and prompts lie in the folder `words`.
+
+    Raises CheckpointError.
+    """
+    report = report_of(folder)
     weights = _read(folder, WEIGHTS)
-    tokenizer = _read(folder, TOKENIZER)
-    for name, data in ((WEIGHTS, weights), (TOKENIZER, tokenizer)):
+    tokenizer = _read(words, TOKENIZER)
+    for path, data in ((folder / WEIGHTS, weights), (words / TOKENIZER, tokenizer)):
         digests = report.get("sha256")
-        wanted = digests.get(name) if isinstance(digests, dict) else None
+        there = digests.get(path.name) if isinstance(digests, dict) else None
         found = hashlib.sha256(data).hexdigest()
-        if found != wanted:
+        if found != there:
             raise CheckpointError(
-                f"{folder / name}: is damaged, or not the file that {REPORT} describes: its SHA-256 "
-                f"is {found[:12]}..., not {str(wanted)[:12]}...; install Plait again, or make the "
+                f"{path}: is damaged, or not the file that {REPORT} describes: its SHA-256 "
+                f"is {found[:12]}..., not {str(there)[:12]}...; install Plait again, or make the "
                 "checkpoint again"
             )
     try:
-        shape = Shape.from_dict(report.get("shape"))
+        shape = shape_of(report.get("shape"))
     except ValueError as error:
         raise CheckpointError(f"{folder / REPORT}: {error}") from None
     try:
         tensors = load(weights)
     except SafetensorError as error:
         raise CheckpointError(f"{folder / WEIGHTS}: is no file of weights ({error})") from None
-    if what := misfit(shape, tensors):
+    if what := misfit(weights_of(shape), tensors):
         raise CheckpointError(f"{folder / WEIGHTS}: does not fit the shape in {REPORT}: {what}")
-    return Checkpoint(
-        shape, tensors, _tokenizer(folder, tokenizer, shape), _prompts(folder), report
-    )
+    return shape, tensors, _tokenizer(words, tokenizer, shape.bos), _prompts(words), report
 
 
-def _tokenizer(folder: Path, data: bytes, shape: Shape) -> Tokenizer:
+def report_of(folder: Path) -> dict[str, Any]:
+    """What the folder says of how it was made. Raises CheckpointError."""
+    return _json(folder, REPORT, _read(folder, REPORT))
+
+
+def _tokenizer(folder: Path, data: bytes, bos: int) -> Tokenizer:
     try:
         found = Tokenizer.from_bytes(data)
     except ValueError as error:
         raise CheckpointError(f"{folder / TOKENIZER}: is no tokenizer ({error})") from None
-    if found.size > shape.bos:
+    if found.size > bos:
         raise CheckpointError(
-            f"{folder / TOKENIZER}: has {found.size} tokens; the model has {shape.bos} and one of its own"
+            f"{folder / TOKENIZER}: has {found.size} tokens; the model has {bos} and one of its own"
         )
     return found
 

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from plait.runtime.models.tiny.arithmetic import Arithmetic
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.tiny.paged import AnyPlan
 from plait.runtime.models.tiny.rotary import rotate
 from plait.runtime.models.tiny.shape import Shape
 
@@ -53,8 +53,8 @@ class Layer:
         self.expert_up = up.flatten(0, 1).t().contiguous()
         self.expert_down = weight("experts.down").transpose(1, 2).contiguous()
 
-    def __call__(self, x: Tensor, plan: Plan, cache: Tensor) -> Tensor:
-        """The whole layer. `x` is `[B, R, hidden]`; `cache`, `[slots, span, cached]`, is updated."""
+    def __call__(self, x: Tensor, plan: AnyPlan, cache: Tensor) -> Tensor:
+        """The whole layer. `x` is `[B, R, hidden]`; `cache` is updated."""
         low = self.down(x)
         self.key_value(low, plan, cache)
         x = self.attend(x, self.query(low, plan), plan, cache)
@@ -70,16 +70,15 @@ class Layer:
             self.arithmetic.norm(x, self.attention_norm), self.down_weight
         )
 
-    def key_value(self, low: Tensor, plan: Plan, cache: Tensor) -> None:
+    def key_value(self, low: Tensor, plan: AnyPlan, cache: Tensor) -> None:
         """Writes each row's latent and rotated key at its position."""
         s, a = self.shape, self.arithmetic
         latent, key = low[..., s.query_rank :].split([s.latent, s.rope], -1)
         key = a.grid(rotate(key, plan.cos(s.rope), plan.sin(s.rope)))
         entry = torch.cat([a.norm(latent, self.latent_norm), key], -1)
-        index = plan.positions.unsqueeze(-1).expand(-1, -1, s.cached)
-        cache[: low.shape[0]].scatter_(1, index, entry)
+        plan.write(cache, entry)
 
-    def query(self, low: Tensor, plan: Plan) -> Tensor:
+    def query(self, low: Tensor, plan: AnyPlan) -> Tensor:
         """`[B, R, H, cached]`: queries against latents and rotated keys as the cache holds them."""
         s, a = self.shape, self.arithmetic
         batch, rows, _ = low.shape
@@ -92,11 +91,11 @@ class Layer:
         rotated = a.grid(rotate(rotated, cos, sin))
         return torch.cat([plain.view(batch, rows, s.heads, s.latent), rotated], -1)
 
-    def attend(self, x: Tensor, query: Tensor, plan: Plan, cache: Tensor) -> Tensor:
+    def attend(self, x: Tensor, query: Tensor, plan: AnyPlan, cache: Tensor) -> Tensor:
         """`x` with what attention adds to it."""
         s, a = self.shape, self.arithmetic
         batch, rows = query.shape[:2]
-        keys = cache[:batch]
+        keys = plan.keys(cache)
         scores = torch.bmm(query.view(batch, rows * s.heads, s.cached), keys.transpose(1, 2))
         scores = scores.view(batch, rows, s.heads, -1) / math.sqrt(s.query_head)
         scores = scores + plan.mask(s.rope).unsqueeze(2)

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from plait.runtime.models.tiny.arithmetic import Arithmetic
 from plait.runtime.models.tiny.layer import Layer
-from plait.runtime.models.tiny.plan import Plan, Planner
+from plait.runtime.models.tiny.paged import AnyPlan
+from plait.runtime.models.tiny.plan import Planner
 from plait.runtime.models.tiny.rotary import rotation_table
 from plait.runtime.models.tiny.shape import Shape
 
@@ -53,14 +54,14 @@ class TinyModel:
         """Token ids to embeddings `[..., hidden]`."""
         return F.embedding(tokens, self.embed)
 
-    def target(self, tokens: Tensor, plan: Plan, cache: list[Tensor]) -> Tensor:
+    def target(self, tokens: Tensor, plan: AnyPlan, cache: list[Tensor]) -> Tensor:
         """Tokens `i64[B, R]` to hidden states `[B, R, hidden]`; updates the first B slots."""
         x = self.tokens(tokens)
         for layer, slots in zip(self.layers, cache, strict=True):
             x = layer(x, plan, slots)
         return x
 
-    def nextn(self, hidden: Tensor, tokens: Tensor, plan: Plan, cache: list[Tensor]) -> Tensor:
+    def nextn(self, hidden: Tensor, tokens: Tensor, plan: AnyPlan, cache: list[Tensor]) -> Tensor:
         """The hidden state at a position and the token after it to that of one position further.
 
         `hidden` is `[B, R, hidden]`, `tokens` `i64[B, R]`; updates the first B slots.

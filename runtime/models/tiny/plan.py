@@ -28,6 +28,15 @@ class Plan(NamedTuple):
         """`[B, R, span]`: 0 where a row may look, minus infinity behind its own position."""
         return self.rows[..., rope:]
 
+    def write(self, cache: Tensor, entry: Tensor) -> None:
+        """Puts a key for each row, `[B, R, cached]`, into the first B slots of `[slots, span, cached]`."""
+        index = self.positions.unsqueeze(-1).expand(-1, -1, cache.shape[-1])
+        cache[: entry.shape[0]].scatter_(1, index, entry)
+
+    def keys(self, cache: Tensor) -> Tensor:
+        """The keys of each request, `[B, span, cached]`."""
+        return cache[: self.positions.shape[0]]
+
 
 class Planner:
     """Makes and fills plans for one model and one span: one line of a table for each position."""

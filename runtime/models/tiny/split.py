@@ -13,7 +13,7 @@ from torch import Tensor
 from plait.runtime.exchange.base import Exchange
 from plait.runtime.models.tiny.layer import Layer
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.tiny.paged import AnyPlan
 
 
 class SplitLayer(Layer):
@@ -29,13 +29,13 @@ class SplitLayer(Layer):
         self.expert_up, self.expert_down = up[own].contiguous(), down[own].clone()
         self.shared_up, self.shared_down = up[-1:].contiguous(), down[-1:].clone()
 
-    def __call__(self, x: Tensor, plan: Plan, cache: Tensor) -> Tensor:
+    def __call__(self, x: Tensor, plan: AnyPlan, cache: Tensor) -> Tensor:
         """The whole layer, its rows exchanged in normal form, by every rank at once."""
         x = self.attention(x, plan, cache)
         rows = self.rows(x)
         return self.add(x, self.shared(rows), self.exchanged(rows))
 
-    def attention(self, x: Tensor, plan: Plan, cache: Tensor) -> Tensor:
+    def attention(self, x: Tensor, plan: AnyPlan, cache: Tensor) -> Tensor:
         low = self.down(x)
         self.key_value(low, plan, cache)
         return self.attend(x, self.query(low, plan), plan, cache)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from torch import Tensor
@@ -23,10 +23,12 @@ def wanted(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"{layer}.{name}", sizes
 
 
-def misfit(shape: Shape, weights: Mapping[str, Tensor]) -> str | None:
+def misfit(
+    wanted: Iterable[tuple[str, tuple[int, ...]]], weights: Mapping[str, Tensor]
+) -> str | None:
     """The first weight that is missing, of other sizes or not wanted, in words; None when all fit."""
     strange = set(weights)
-    for name, expected in wanted(shape):
+    for name, expected in wanted:
         if name not in weights:
             return f"it has no `{name}`"
         strange.discard(name)

@@ -85,7 +85,6 @@ def run_mixing(options: argparse.Namespace, schedule: Schedule) -> int:
 
 def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[str] | None) -> int:
     """The tokens of every seed against those of the CPU."""
-    from pathlib import Path
 
     import torch
 
@@ -93,12 +92,12 @@ def compare_seeds(options: argparse.Namespace, schedule: Schedule, given: list[s
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.eagle.compare import decode, requests_for
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.models.shipped import load
 
     torch.set_num_threads(1)
     differ: dict[int, str] = {}
     with refusing_runs():
-        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        checkpoint = load(options.model)
         prompts = list(checkpoint.prompts) if given is None else given
         model = checkpoint.model(options.mode)
 

@@ -111,7 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hold every replay against its phases run eagerly, on the same inputs, and exit 1 when they "
         "differ; slow, and without plain decoding",
     )
-    parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="tiny (default), small-llama, or a folder with another checkpoint of either",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_spec_arguments(parser)
 
@@ -159,7 +163,7 @@ def _decode(
     from plait.runtime.eagle.compare import decode, report, requests_for
     from plait.runtime.eagle.together import Together
     from plait.runtime.injected import InjectError, fault, injected
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.models.shipped import load
     from plait.runtime.trace import Trace
 
     torch.set_num_threads(1)  # plain decoding runs on this thread: the same terms as a stream's
@@ -174,7 +178,7 @@ def _decode(
         if options.compare:
             compare = Comparing(made, options.mode == "exact")
             made = cast("Device", compare)
-        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        checkpoint = load(options.model)
         prompts = list(checkpoint.prompts) if given is None else given
         together = Together(schedule, options.device)
         requests = requests_for(checkpoint, prompts, options.max_new_tokens)

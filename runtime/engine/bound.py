@@ -1,0 +1,98 @@
+"""A schedule bound to what a decoder has for it, as rounds step it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plait.runtime.bind import bind
+from plait.runtime.devices.base import Device
+from plait.runtime.engine.decoder import Decoder, ForSchedules
+from plait.runtime.runner import BindError, Runner
+from plait.runtime.schedule import Schedule
+from plait.runtime.trace import Trace
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
+
+TOKENS = "out_tokens"
+LOGPROBS = "out_logprobs"
+TOPS = "out_top_tokens"
+
+
+@dataclass(frozen=True)
+class Bound:
+    decoder: Decoder
+    runner: Runner
+    trace: Trace | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.decoder.schedule
+
+    @property
+    def slots(self) -> int:
+        """Rows of the widest bucket."""
+        return self.runner.sizes[-1][self.decoder.dim]
+
+    @property
+    def settings(self) -> str:
+        """What tells the schedule from others of its spec."""
+        return ", ".join(f"{name}={value}" for name, value in self.schedule.settings)
+
+    def sizes(self, live: int) -> dict[str, Any]:
+        """What a round of so many requests is stepped with: every guard is agreed to."""
+        route = self.schedule.buckets[-1].route
+        guards = [name for name, value in route if value in (True, False)]
+        return {self.decoder.dim: live} | dict.fromkeys(guards, True)
+
+    def published(self) -> list[Any]:
+        """Tokens, log probabilities and likeliest tokens of the newest round; None where there are none."""
+        names = {buffer.name for buffer in self.schedule.buffers}
+        return [
+            self.runner.buffer(name) if name in names else None for name in (TOKENS, LOGPROBS, TOPS)
+        ]
+
+
+@dataclass(frozen=True)
+class Binder:
+    """How an engine binds: the same for each of its schedules."""
+
+    commit: Callable[..., None]
+    """The body of the phase that takes the tokens."""
+    device: str | Callable[[], Device] = "cpu"
+    strict: bool = False
+    traced: bool = False
+    ranks: Ranks | None = None
+
+    def __call__(self, decoder: Decoder) -> Bound:
+        """Raises what `bind` raises, and BindError for a schedule from which no tokens could be taken."""
+        schedule = decoder.schedule
+        if TOKENS not in {buffer.name for buffer in schedule.buffers}:
+            raise BindError(
+                f"{schedule.source.name}: an engine takes tokens from a host buffer `{TOKENS}`, which a "
+                "phase `commit` reads with `prev`; this round has none"
+            )
+        trace = Trace() if self.traced else None
+        runner = bind(
+            schedule,
+            {**decoder.bodies(), "commit": self.commit},
+            opaque=decoder.opaque(),
+            device=self.device if isinstance(self.device, str) else self.device(),
+            strict=self.strict,
+            trace=trace,
+            ranks=self.ranks,
+        )
+        return Bound(decoder, runner, trace)
+
+    def of(self, decoder: Decoder, schedule: Schedule) -> Bound:
+        """Another schedule on the memory of a decoder. Raises as `__call__`."""
+        if schedule == decoder.schedule:
+            return self(decoder)
+        if not isinstance(decoder, ForSchedules):
+            raise BindError(
+                f"{schedule.source.name}: this decoder has one schedule, {decoder.schedule.source.name}; "
+                "it has no `for_schedule`, which would give it another"
+            )
+        return self(decoder.for_schedule(schedule))

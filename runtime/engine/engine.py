@@ -1,0 +1,341 @@
+"""`plait.Engine`: requests in, tokens out.
+
+Everything that is public runs on one event loop; rounds run on a thread behind it. The two hand each
+other calls and share nothing else, but for the mark that a request is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from plait.runtime.devices.base import Device
+from plait.runtime.eagle.request import RequestError
+from plait.runtime.engine import observer as told
+from plait.runtime.engine.bound import Binder
+from plait.runtime.engine.decoder import Checks, Decoder
+from plait.runtime.engine.observer import Observer
+from plait.runtime.engine.piece import End, Piece
+from plait.runtime.engine.policy import Policy
+from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.rounds import Rounds, Swap
+from plait.runtime.engine.stream import Mailbox, Stream
+from plait.runtime.engine.text import Decode
+from plait.runtime.engine.ticket import Ticket
+from plait.runtime.schedule import Schedule
+
+if TYPE_CHECKING:
+    from plait.runtime.ranks.group import Ranks
+
+log = logging.getLogger("plait")
+
+
+class QueueFull(Exception):
+    """As many requests wait as may: try again later, or `submit(prompt, wait=True)`."""
+
+
+class EngineClosed(RuntimeError):
+    """The engine takes no requests: it has not begun, drains, is closed, or has failed."""
+
+
+class Engine:
+    """Continuous batching over a decoder; use it with `async with`, which drains it when left in peace.
+
+    The queue is served by priority, the lowest first, and of one priority as requests came. `queue`: how
+    many may wait, beside as many as there are rows. `decode` gives the text of tokens: with it pieces
+    have text, and prompts may have stop texts. With `policy`, it chooses before each round among
+    `schedules`. `device` is a name, or makes a device for each schedule. With `trace`, observers are told
+    what ran in each round. With `ranks` this is the first of them; the others call `follow`. `prepare`
+    and `strict` as in `bind`.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        *,
+        device: str | Callable[[], Device] = "cpu",
+        queue: int = 64,
+        schedules: Sequence[Schedule] = (),
+        policy: Policy | None = None,
+        decode: Decode | None = None,
+        observers: Iterable[Observer] = (),
+        prepare: bool | Callable[[str], None] = True,
+        strict: bool = False,
+        trace: bool = False,
+        ranks: Ranks | None = None,
+    ):
+        if queue < 0:
+            raise ValueError(f"queue={queue}: should be how many requests may wait, from 0")
+        if schedules and policy is None:
+            raise ValueError("schedules are for a policy to choose from: give `policy` too")
+        self.decoder = decoder
+        self.places = dict(decoder.schedule.widest.sizes)[decoder.dim] + queue
+        """Requests that are taken at a time."""
+        self.failure: BaseException | None = None
+        """Why it runs no more, if it has failed."""
+        self._decode = decode
+        self._observers = tuple(observers)
+        self._policy = policy
+        self._open: dict[int, tuple[Ticket, Mailbox]] = {}
+        """Requests that have not ended, by number."""
+        self._waiting: set[int] = set()
+        """Those of which nothing has come yet."""
+        self._outside: deque[tuple[int, asyncio.Future[None]]] = deque()
+        """Those that are more than there are places."""
+        self._count = 0
+        self._refusing = "has not begun: use `async with`"
+        self._empty: asyncio.Future[None] | None = None
+        self._swapping = asyncio.Lock()
+        self._rounds = Rounds(
+            decoder,
+            schedules=schedules,
+            policy=policy,
+            binder=lambda commit: Binder(commit, device, strict or ranks is not None, trace, ranks),
+            prepare=prepare or ranks is not None,
+            say=self._say,
+            watch=self._watch if self._observers else None,
+        )
+
+    async def __aenter__(self) -> Engine:
+        """Binds on the thread of its rounds. Raises what `bind` raises."""
+        if self._refusing != "has not begun: use `async with`":
+            raise EngineClosed(f"the engine {self._refusing}")
+        self._loop = asyncio.get_running_loop()
+        self._begun: asyncio.Future[None] = self._loop.create_future()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._refusing = "is being prepared"
+        self._thread = threading.Thread(
+            target=self._rounds.run,
+            args=(self._has_begun, self._has_ended),
+            name="plait engine",
+            daemon=True,
+        )
+        self._thread.start()
+        try:
+            await asyncio.shield(self._begun)
+        except BaseException:
+            await self.close()
+            raise
+        self._refusing = ""
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if kind is None and self.failure is None:
+                await self.drain()
+        finally:
+            await self.close()
+
+    def submit(self, prompt: Prompt, *, wait: bool = False) -> Stream:
+        """Gives it a request. With `wait` one too many waits for a place, as `accepted` of its stream does.
+
+        Raises QueueFull, EngineClosed, and RequestError for one that could never be served.
+        """
+        if self._refusing:
+            raise EngineClosed(f"the engine {self._refusing}")
+        check_prompt(prompt, self.decoder, self._decode is not None)
+        full = len(self._open) - len(self._outside) >= self.places
+        if full and not wait:
+            raise QueueFull(
+                f"there are {len(self._open)} requests, as many as are taken at a time: try again later"
+            )
+        number = self._count
+        self._count += 1
+        mailbox = Mailbox()
+        ticket = Ticket(number, prompt, partial(self._deliver, number), self._decode)
+        accepted = self._loop.create_future()
+        self._open[number] = ticket, mailbox
+        self._waiting.add(number)
+        if full:
+            self._outside.append((number, accepted))
+        else:
+            accepted.set_result(None)
+        self._watch("queued", told.Request(number, prompt), len(self._waiting))
+        self._rounds.ask(partial(self._rounds.submit, ticket))
+        return Stream(number, mailbox, partial(self._cancel, ticket), accepted)
+
+    async def drain(self) -> None:
+        """Takes no more requests, and returns when those it has have ended."""
+        self._refusing = self._refusing or "drains"
+        if self._open:
+            if self._empty is None or self._empty.done():
+                self._empty = self._loop.create_future()
+            await asyncio.shield(self._empty)
+
+    async def close(self) -> None:
+        """Ends what is left as cancelled, and the thread with it."""
+        if not hasattr(self, "_thread"):
+            return
+        self._refusing = self._refusing or "is closed"
+        self._rounds.ask(self._rounds.stop)
+        await asyncio.shield(self._ended)
+        self._thread.join()
+
+    async def swap(self, schedule: Schedule) -> None:
+        """Goes over to another schedule between two rounds; no token is another for it.
+
+        It is bound while rounds go on; they stand still while its graphs are captured. Raises what `bind`
+        raises, BindError for one the decoder has no bodies for, ValueError where a policy chooses, and
+        EngineClosed; then rounds go on as before.
+        """
+        if self._policy is not None:
+            raise ValueError("a policy chooses the schedule of each round")
+        if self._refusing:
+            raise EngineClosed(f"the engine {self._refusing}")
+        if self._rounds.binder.ranks is not None:
+            raise ValueError("ranks have one schedule, which they have all bound")
+        await asyncio.shield(asyncio.ensure_future(self._swap(schedule)))
+
+    async def held(self) -> Mapping[str, int]:
+        """What of the decoder's memory is in use, by name."""
+        if self._refusing not in ("", "drains"):
+            raise EngineClosed(f"the engine {self._refusing}")
+        found = self._loop.create_future()
+        self._rounds.ask(partial(self._rounds.held, partial(_set, found)))
+        await asyncio.wait([found, self._ended], return_when=asyncio.FIRST_COMPLETED)
+        if not found.done():
+            raise EngineClosed(f"the engine {self._refusing}")
+        return found.result()
+
+    @property
+    def schedule(self) -> Schedule:
+        """That of the newest round."""
+        return self._rounds.schedule
+
+    @property
+    def waiting(self) -> int:
+        """Requests that are in no row yet."""
+        return len(self._waiting)
+
+    @property
+    def live(self) -> int:
+        """Requests that are in rows."""
+        return len(self._open) - len(self._waiting)
+
+    async def _swap(self, schedule: Schedule) -> None:
+        async with self._swapping:
+            rounds, done = self._rounds, self._loop.create_future()
+            decoder = rounds.rows.bound.decoder
+            bound = await asyncio.to_thread(rounds.binder.of, decoder, schedule)
+            rounds.ask(partial(rounds.swap, Swap(bound, partial(_settle, done))))
+            await asyncio.wait([done, self._ended], return_when=asyncio.FIRST_COMPLETED)
+            if not done.done():
+                raise EngineClosed(f"the engine {self._refusing}")
+            done.result()
+
+    def _cancel(self, ticket: Ticket) -> None:
+        ticket.cancelled = True
+        self._rounds.ask(self._rounds.cancel)
+
+    # From the thread of the rounds
+
+    def _say(self, calls: list[Callable[[], None]]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(_call, calls)
+        except RuntimeError:  # the event loop is closed: nobody is there any more
+            self._rounds.stop()
+
+    # On the event loop again
+
+    def _has_begun(self) -> None:
+        if not self._begun.done():
+            self._begun.set_result(None)
+
+    def _has_ended(self, failure: BaseException | None) -> None:
+        self.failure = failure
+        if failure is not None:
+            self._refusing = f"has failed: {failure}"
+        if not self._begun.done():
+            if failure is None:
+                self._begun.cancel()
+            else:
+                self._begun.set_exception(failure)
+        why, words = (End.CANCELLED, "") if failure is None else (End.FAILED, str(failure))
+        for ticket, _ in list(self._open.values()):
+            ticket.put(ticket.close(why, words))
+        self._ended.set_result(None)
+
+    def _deliver(self, number: int, piece: Piece) -> None:
+        if number not in self._open:
+            return
+        ticket, mailbox = self._open[number]
+        mailbox.put(piece)
+        self._waiting.discard(number)
+        if piece.end is None:
+            return
+        del self._open[number]
+        if self._observers:
+            request = told.Request(number, ticket.prompt)
+            seconds = time.monotonic() - ticket.given
+            ended = told.Ended(request, piece.end, len(ticket.tokens), seconds, piece.error)
+            self._watch("ended", ended)
+        self._let_in()
+        if not self._open and self._empty is not None and not self._empty.done():
+            self._empty.set_result(None)
+
+    def _let_in(self) -> None:
+        """Gives a place to the first that waits for one, and lets go of those that have ended meanwhile."""
+        self._outside = deque(one for one in self._outside if not self._let_go(*one))
+        while self._outside and len(self._open) - len(self._outside) < self.places:
+            self._outside.popleft()[1].set_result(None)
+
+    def _let_go(self, number: int, accepted: asyncio.Future[None]) -> bool:
+        if number not in self._open:
+            accepted.set_result(None)
+        return number not in self._open
+
+    def _watch(self, what: str, *event: Any) -> None:
+        for observer in self._observers:
+            try:
+                getattr(observer, what)(*event)
+            except Exception:
+                log.exception("%r failed when it was told that %s", observer, what)
+
+
+def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
+    """Raises RequestError for one that no engine could serve, or none over this decoder."""
+    tokens, most = prompt.tokens, prompt.most
+    if not tokens:
+        raise RequestError("a prompt without tokens: give at least the one that opens a text")
+    if most < 1:
+        raise RequestError(f"{most} new tokens: ask for at least one")
+    if len(tokens) + most > decoder.context:
+        raise RequestError(
+            f"a prompt of {len(tokens)} tokens that asks for {most} more; the context is "
+            f"{decoder.context}: shorten it, or ask for fewer new tokens"
+        )
+    if wrong := [token for token in tokens if not 0 <= token < decoder.vocab]:
+        raise RequestError(f"token {wrong[0]}: there are tokens 0 to {decoder.vocab - 1}")
+    if prompt.stop_texts and not decodes:
+        raise RequestError(
+            "stop texts: this engine has no `decode`, so it knows tokens only; give stop tokens"
+        )
+    if prompt.logprobs is not None and not 0 <= prompt.logprobs <= decoder.vocab:
+        raise RequestError(f"{prompt.logprobs} log probabilities a token: should be from 0")
+    if isinstance(decoder, Checks):
+        decoder.check(prompt)
+
+
+def _call(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _set(future: asyncio.Future[Any], value: object) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)

@@ -1,0 +1,1 @@
+"""Prompt lookup: drafting from the text itself, for any model that verifies."""

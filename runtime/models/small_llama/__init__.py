@@ -1,0 +1,1 @@
+"""A trained Llama-style model of about a million parameters, with no head that drafts."""

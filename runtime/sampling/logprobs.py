@@ -1,0 +1,24 @@
+"""Log probabilities as the model gives them: before temperature, top-k and top-p."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from plait.runtime.sampling.filtering import Ranked, grid, whole
+
+
+def of_likeliest(ranks: Ranked, count: int) -> Tensor:
+    """Of the so many likeliest tokens of each row, `[..., count]`; they are `ranks.tokens[..., :count]`."""
+    return ranks.logits[..., :count] - _total(ranks)
+
+
+def of_tokens(logits: Tensor, ranks: Ranked, tokens: Tensor) -> Tensor:
+    """Of one token of each row, `[...]`; what is no token counts as the first."""
+    of = logits.double().gather(-1, tokens.clamp(min=0).unsqueeze(-1))
+    return (of - ranks.largest - _total(ranks)).squeeze(-1)
+
+
+def _total(ranks: Ranked) -> Tensor:
+    vocab = ranks.logits.shape[-1]
+    return torch.log(whole(ranks.logits).sum(-1, keepdim=True) / grid(vocab))
