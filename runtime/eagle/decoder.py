@@ -251,9 +251,9 @@ def _sampling(prompt: Prompt) -> dict[str, Tensor]:
 
 
 def _first(logits: Tensor, position: int, sampling: Mapping[str, Tensor]) -> int:
-    """The token at a position, as a round would choose it."""
+    """The token at a position, as a round would choose it, whose logits are in a buffer of f32."""
     asked = {name: value.view(1) for name, value in sampling.items()}
-    return int(draft(logits.unsqueeze(0), torch.tensor([position]), **asked, draw=TARGET))
+    return int(draft(logits.float().unsqueeze(0), torch.tensor([position]), **asked, draw=TARGET))
 
 
 def _logprobs(logits: Tensor) -> Tensor:

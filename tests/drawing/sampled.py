@@ -31,6 +31,7 @@ DRAWN = ROOT / "tests" / "runtime" / "sampling" / "drawn.spec"
 VOCAB = 5
 MODEL = drawn_tables(VOCAB, seed=1)
 TREE = [-1, 0, 0, 1, 1, 2, 2]
+BATCH = 2048
 TOKENS = 4
 """New tokens that are looked at jointly: one of the prompt's, and three of rounds."""
 SAMPLINGS = {
@@ -166,10 +167,12 @@ def chi_square(seen: list[int], probable: list[float]) -> Fit:
     if rest >= 5:
         cells.append((rest_seen, rest))
     statistic = sum((count - wanted) ** 2 / wanted for count, wanted in cells)
+    if len(cells) < 2:
+        return Fit(statistic, 0, 1.0)
     half = torch.tensor([(len(cells) - 1) / 2, statistic / 2], dtype=torch.float64)
     return Fit(statistic, len(cells) - 1, float(torch.special.gammaincc(half[0], half[1])))
 
 
-def fit(rounds: str, sampling: Sampling, draws: int, batch: int = 2048) -> Fit:
-    seen = counts(decoder_of(rounds, batch), sampling, draws, batch)
+def fit(rounds: str, sampling: Sampling, draws: int, capture: bool = True) -> Fit:
+    seen = counts(decoder_of(rounds, BATCH, capture), sampling, draws, BATCH)
     return chi_square(seen.tolist(), expected(MODEL, sampling))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drawing.sampled import shares
+from drawing.sampled import chi_square, shares
 from plait.runtime.engine.prompt import Sampling
 from plait.runtime.sampling.accepted import NOT_ACCEPTED, Accepted
+from plait.runtime.sampling.bodies import DrawnTree
 from plait.runtime.sampling.choosing import children, chosen
 from plait.runtime.sampling.counter import DRAFT
 from plait.runtime.sampling.filtering import kept, ranked
@@ -126,3 +127,42 @@ def test_certain_distributions_are_rejected_as_they_are_followed(tree, seed) -> 
     first = [node == child.get(parent) for node, parent in enumerate(tree[0])]
     first_only = [p if one else -1 for p, one in zip(tree[0], first, strict=True)]
     assert shown(found) == walked(first_only, tree[1], tree[2])
+
+
+ROW = st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.0, 7.0]), min_size=6, max_size=6).filter(any)
+
+
+@st.composite
+def rounds(draw) -> tuple[list[int], list[list[float]], list[list[float]]]:
+    """A tree, and of each node the weights of six tokens: the target's and the drafter's."""
+    parents = [-1]
+    for node in range(1, draw(st.integers(2, 7))):
+        parents.append(draw(st.integers(max(parents[-1], 0), node - 1)))
+    rows = st.lists(ROW, min_size=len(parents), max_size=len(parents))
+    return parents, draw(rows), draw(rows)
+
+
+@settings(max_examples=20)
+@given(rounds())
+def test_what_comes_out_of_a_node_is_the_targets(one) -> None:
+    """Of 4,000 seeds, whatever is drafted: even what the target forbids, or fewer tokens than children."""
+    parents, target, draft = one
+    shape = DrawnTree(parents)
+    seed = torch.arange(4000)
+    wanted, drafted = (
+        torch.tensor(rows, dtype=torch.float64).expand(len(seed), -1, -1)
+        for rows in (target, draft)
+    )
+    tokens = torch.zeros(len(seed), len(parents), dtype=torch.int64)
+    for depth in range(1, shape.levels + 1):
+        for parent, nodes in shape.families(depth):
+            at = torch.full_like(seed, depth)
+            tokens[:, nodes] = children(drafted[:, parent], seed, at, len(nodes), DRAFT)
+    position = (shape.depth + 1).expand_as(tokens)
+    found = reject_tree(wanted, drafted, tokens, shape.parents.expand_as(tokens), seed, position)
+    for node, weights in enumerate(target):
+        step, place = (found.path == node).nonzero(as_tuple=True)
+        seen = found.tokens[step, place].bincount(minlength=6)
+        if len(step) >= 50:
+            fit = chi_square(seen.tolist(), [weight / sum(weights) for weight in weights])
+            assert fit.p > 1e-6, (node, seen, fit)

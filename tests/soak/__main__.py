@@ -15,6 +15,8 @@ from soak.tuning import searched_table, searches
 ROOT = Path(__file__).parents[2]
 SECONDS = 1.0
 """That one input may take."""
+CHANCE = 1e-4
+"""Less likely than this, and tokens are not the distribution: their seeds are always the same."""
 
 
 def commit() -> str:
@@ -81,6 +83,57 @@ def aligned_table(found: dict) -> str:
             "|---|---|---|---|---|",
             f"| {found['tried']:,} | {found['surviving']:,} | "
             f"{100 * found['right'] / found['surviving']:.2f} % | {len(found['wrong'])} | "
+            f"{found['seconds']:.0f} s |",
+            "",
+        ]
+    )
+
+
+def sampling(draws: int) -> list[dict]:
+    """Tokens that requests sampled, in a process of their own: torch is no part of the limit."""
+    command = [sys.executable, "-m", "soak.sampling", "--draws", str(draws)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def sampling_table(found: list[dict]) -> str:
+    rows = [
+        f"| {one['what']} | {one['draws']:,} | {one['statistic']:.0f} | {one['freedom']} | "
+        f"{one['p']:.3f} | {one['seconds']:.1f} s |"
+        for one in found
+    ]
+    return "\n".join(
+        [
+            "",
+            "Requests through whole rounds of the table model, of seeds from 0: the first four tokens",
+            "jointly against the target's distribution, by chi-square. p is how likely it is to fit no",
+            f"better by chance; below {CHANCE} it has failed. What is followed gives the service's tokens.",
+            "",
+            "| rounds | requests | chi-square | degrees of freedom | p | processor time |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def paging(seed: str, trials: int) -> dict:
+    """Requests on caches in pages, in a process of their own."""
+    command = [sys.executable, "-m", "soak.paging", "--seed", seed, "--trials", str(trials)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def paging_table(found: dict) -> str:
+    return "\n".join(
+        [
+            "",
+            "Requests that come, leave, give up and are restored at random on too few pages, half of which",
+            "begin alike: tokens and logits are those of plain decoding, and every page is back at the end.",
+            "",
+            "| requests | tokens | of prompts, reused | not as it should be | processor time |",
+            "|---|---|---|---|---|",
+            f"| {found['requests']:,} | {found['tokens']:,} | {found['reused']:,} | {found['wrong']} | "
             f"{found['seconds']:.0f} s |",
             "",
         ]
@@ -182,6 +235,8 @@ def main() -> int:
     parser.add_argument("--aligned", type=int, default=5_000, help="traces with a known truth")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
+    parser.add_argument("--draws", type=int, default=100_000, help="requests that sample")
+    parser.add_argument("--pages", type=int, default=30, help="trials of caches in pages")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -202,6 +257,10 @@ def main() -> int:
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
+    drawn = sampling(options.draws)
+    page += sampling_table(drawn)
+    paged = paging(options.seed, options.pages)
+    page += paging_table(paged)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -212,12 +271,19 @@ def main() -> int:
     for one in judged:
         for text in one["disagreed"][:5]:
             print(f"{one['what']}: the judges do not agree:\n{text}\n", file=sys.stderr)
+    if paged["wrong"]:
+        wrong = True
+        print(f"{paged['wrong']} requests on pages are not as plain decoding", file=sys.stderr)
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
+    for one in drawn:
+        if one["p"] < CHANCE:
+            wrong = True
+            print(f"{one['what']}: not the distribution, p = {one['p']:.2g}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

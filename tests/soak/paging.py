@@ -38,7 +38,7 @@ class Paging:
         while len(self.judged) < PROMPTS:
             text = chance.choice(texts)[: chance.randrange(2, 70)]
             if chance.random() < 0.5:
-                text = text[:-1] + [chance.randrange(1000)]
+                text = [*text[:-1], chance.randrange(1000)]
             self.judged[tuple(text)] = Request(text, MOST, -1)
         plain = Plain(self.model, list(self.judged.values()), [8], keep_logits=True)
         while plain.advance(MOST):

@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[str, Callable[..., torch.Tensor]]] = {
 def test_a_wrong_rule_of_rejection_is_seen(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By half as many draws, in the tree, which has every rule in it."""
     monkeypatch.setattr(rejecting, *WRONG[wrong])
-    found = fit("tree rejected", PLAIN, DRAWS // 2)
+    found = fit("tree rejected", PLAIN, DRAWS // 2, capture=False)
     assert found.p < CHANCE / 1000, found
 
 
@@ -58,12 +58,12 @@ def test_numbers_that_are_shared_are_seen(
         return counter.exponential(seed, position, draw, vocab)
 
     monkeypatch.setattr(choosing, "exponential", careless)
-    found = fit(rounds, PLAIN, DRAWS // 4)
+    found = fit(rounds, PLAIN, DRAWS // 4, capture=False)
     assert found.p < CHANCE / 1000, found
 
 
 def test_a_draw_that_is_used_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a token is accepted must not be told by the number that it was drafted with."""
     monkeypatch.setattr(rejecting, "ACCEPT", counter.DRAFT)
-    found = fit("tree rejected", PLAIN, DRAWS // 2)
+    found = fit("tree rejected", PLAIN, DRAWS // 2, capture=False)
     assert found.p < CHANCE / 1000, found
