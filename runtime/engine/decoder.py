@@ -69,5 +69,5 @@ class Decoder(Protocol):
         ...
 
     def held(self) -> Mapping[str, int]:
-        """What of its memory is in use, by name: all are 0 when no request is in a row and nothing is kept."""
+        """What of its memory is in use, by name: all are 0 when no row is taken and nothing is kept."""
         ...

@@ -11,6 +11,7 @@ import torch
 
 from drawing.batching import Batch, Text
 from plait.compiler.compile import Asked, compile_source, read_source
+from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.decoder import PART, TinyDecoder
@@ -287,6 +288,38 @@ def test_on_any_device(
     monkeypatch.setenv(VARIABLE, kind)
     batch = Batch(TinyDecoder(service(), model()), device, checked=checked)
     texts = [Text(one[0]) for one in judged()[:3]]
+    for text in texts:
+        batch.join(text)
+    while not all(text.done for text in texts):
+        batch.round()
+    for text in texts:
+        check(text)
+    batch.close()
+
+
+def test_a_round_that_fails_takes_no_token_and_no_page_with_it() -> None:
+    """Behind `accept`, where rows have counted tokens on that nobody was given."""
+    decoder = TinyDecoder(service(), model())
+    batch = Batch(decoder)
+    texts = [Text(one[0]) for one in judged()[:3]]
+    for text in texts:
+        batch.join(text)
+    batch.round()
+    chain, fill = decoder.chain, decoder.chain.paged.fill
+    calls = iter([fill, None])
+
+    def failing(*given) -> None:
+        found = next(calls, fill)
+        if found is None:
+            raise ArithmeticError("on purpose")
+        found(*given)
+
+    chain.paged.fill = failing  # type: ignore[method-assign]
+    with pytest.raises(PhaseError, match="on purpose"):
+        batch.round()
+    while batch.texts:
+        batch.leave(len(batch.texts) - 1, keep=False)
+    assert decoder.held()["rows"] == decoder.held()["pages"] == 0
     for text in texts:
         batch.join(text)
     while not all(text.done for text in texts):
