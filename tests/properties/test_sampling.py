@@ -142,7 +142,7 @@ def rounds(draw) -> tuple[list[int], list[list[float]], list[list[float]]]:
     return parents, draw(rows), draw(rows)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(rounds())
 def test_what_comes_out_of_a_node_is_the_targets(one) -> None:
     """Of 4,000 seeds, whatever is drafted: even what the target forbids, or fewer tokens than children."""

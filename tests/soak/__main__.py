@@ -117,6 +117,29 @@ def sampling_table(found: list[dict]) -> str:
     )
 
 
+def paging(seed: str, trials: int) -> dict:
+    """Requests on caches in pages, in a process of their own."""
+    command = [sys.executable, "-m", "soak.paging", "--seed", seed, "--trials", str(trials)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def paging_table(found: dict) -> str:
+    return "\n".join(
+        [
+            "",
+            "Requests that come, leave, give up and are restored at random on too few pages, half of which",
+            "begin alike: tokens and logits are those of plain decoding, and every page is back at the end.",
+            "",
+            "| requests | tokens | of prompts, reused | not as it should be | processor time |",
+            "|---|---|---|---|---|",
+            f"| {found['requests']:,} | {found['tokens']:,} | {found['reused']:,} | {found['wrong']} | "
+            f"{found['seconds']:.0f} s |",
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -241,6 +264,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--draws", type=int, default=100_000, help="requests that sample")
+    parser.add_argument("--pages", type=int, default=30, help="trials of caches in pages")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -265,6 +289,8 @@ def main() -> int:
     page += aligned_table(truth)
     drawn = sampling(options.draws)
     page += sampling_table(drawn)
+    paged = paging(options.seed, options.pages)
+    page += paging_table(paged)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -279,6 +305,9 @@ def main() -> int:
         wrong |= bool(one["failures"])
         for failure in one["failures"][:5]:
             print(f"joining: {failure}", file=sys.stderr)
+    if paged["wrong"]:
+        wrong = True
+        print(f"{paged['wrong']} requests on pages are not as plain decoding", file=sys.stderr)
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from plait.runtime.cache.pages import NOBODY, NoRoom, Pages
@@ -89,3 +92,12 @@ def test_what_must_not_happen(wrong, what: str) -> None:
     """Whoever counts wrong is told at once."""
     with pytest.raises(ValueError, match=what):
         wrong()
+
+
+def test_the_example_of_the_page_runs(root: Path) -> None:
+    """`docs/cache.md`, and the table that it shows."""
+    text = (root / "docs" / "cache.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    here: dict = {}
+    exec(compile(program, "docs/cache.md", "exec"), here)
+    assert f"# {here['rows'].table(0)}\n" in program and here["reused"] == 0

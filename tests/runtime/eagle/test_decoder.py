@@ -11,7 +11,8 @@ import torch
 
 from drawing.batching import Batch, Text
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.devices.named import device
+from plait.runtime.devices.job import PhaseError
+from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.decoder import PART, TinyDecoder
 from plait.runtime.eagle.plain import Plain
@@ -42,7 +43,7 @@ def model() -> TinyModel:
 
 @cache
 def service(**settings) -> Schedule:
-    asked = {"buckets": [1, 2, 4], "most_pages": 6, **settings}
+    asked = {"buckets": [2, 4], "most_pages": 6, **settings}
     return compile_source(read_source(SPEC), Asked(settings=asked, environment={}))
 
 
@@ -128,6 +129,25 @@ def test_pages_may_lie_anywhere() -> None:
     for one, other in zip(*found, strict=True):
         assert one.keys() == other.keys()
         assert all(torch.equal(one[place], other[place]) for place in one)
+
+
+def test_a_row_without_a_request_writes_to_no_page() -> None:
+    """Though it still stands in the table where its pages were, which another request has by now."""
+    batch = Batch(TinyDecoder(service(), model()))
+    short, longer, *others = (Text(judged()[number][0]) for number in (0, 2, 1, 4))
+    for text in (others[0], others[1], longer, short):
+        batch.join(text)
+    batch.round()
+    batch.leave(0, keep=False)
+    batch.leave(0, keep=False)
+    stale = set(batch.runner.buffer("pages")[3].tolist())
+    last = Text(judged()[2][0])
+    batch.join(last)
+    assert stale & set(batch.runner.buffer("pages")[2].tolist()) - {0}
+    while not last.done:
+        batch.round()
+    check(last)
+    batch.close()
 
 
 def test_what_is_known_is_not_run_again() -> None:
@@ -256,11 +276,50 @@ def test_other_steps_between_two_rounds() -> None:
         batch.close()
 
 
-@pytest.mark.parametrize("name", ["cpu", "adversary"])
-def test_on_any_device(name: str) -> None:
-    """Whatever order a schedule leaves open."""
-    batch = Batch(TinyDecoder(service(), model()), device(name))
+@pytest.mark.parametrize(
+    ("device", "kind", "checked"),
+    [("cpu", "interpreter", False), ("cpu", "python", True), ("adversary", "native", False)],
+)
+def test_on_any_device(
+    device: str, kind: str, checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However graphs are launched, whatever order a schedule leaves open; and no body does what its phase
+    has not declared."""
+    monkeypatch.setenv(VARIABLE, kind)
+    batch = Batch(TinyDecoder(service(), model()), device, checked=checked)
     texts = [Text(one[0]) for one in judged()[:3]]
+    for text in texts:
+        batch.join(text)
+    while not all(text.done for text in texts):
+        batch.round()
+    for text in texts:
+        check(text)
+    batch.close()
+
+
+def test_a_round_that_fails_takes_no_token_and_no_page_with_it() -> None:
+    """Behind `accept`, where rows have counted tokens on that nobody was given."""
+    decoder = TinyDecoder(service(), model())
+    batch = Batch(decoder)
+    texts = [Text(one[0]) for one in judged()[:3]]
+    for text in texts:
+        batch.join(text)
+    batch.round()
+    chain, fill = decoder.chain, decoder.chain.paged.fill
+    calls = iter([fill, None])
+
+    def failing(*given) -> None:
+        found = next(calls, fill)
+        if found is None:
+            raise ArithmeticError("on purpose")
+        found(*given)
+
+    chain.paged.fill = failing  # type: ignore[method-assign]
+    with pytest.raises(PhaseError, match="on purpose"):
+        batch.round()
+    while batch.texts:
+        batch.leave(len(batch.texts) - 1, keep=False)
+    assert decoder.held()["rows"] == decoder.held()["pages"] == 0
     for text in texts:
         batch.join(text)
     while not all(text.done for text in texts):
