@@ -11,7 +11,7 @@ import torch
 
 from drawing.batching import Batch, Text
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.devices.named import device
+from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.decoder import PART, TinyDecoder
 from plait.runtime.eagle.plain import Plain
@@ -42,7 +42,7 @@ def model() -> TinyModel:
 
 @cache
 def service(**settings) -> Schedule:
-    asked = {"buckets": [1, 2, 4], "most_pages": 6, **settings}
+    asked = {"buckets": [2, 4], "most_pages": 6, **settings}
     return compile_source(read_source(SPEC), Asked(settings=asked, environment={}))
 
 
@@ -130,6 +130,25 @@ def test_pages_may_lie_anywhere() -> None:
         assert all(torch.equal(one[place], other[place]) for place in one)
 
 
+def test_a_row_without_a_request_writes_to_no_page() -> None:
+    """Though it still stands in the table where its pages were, which another request has by now."""
+    batch = Batch(TinyDecoder(service(), model()))
+    short, longer, *others = (Text(judged()[number][0]) for number in (0, 2, 1, 4))
+    for text in (others[0], others[1], longer, short):
+        batch.join(text)
+    batch.round()
+    batch.leave(0, keep=False)
+    batch.leave(0, keep=False)
+    stale = set(batch.runner.buffer("pages")[3].tolist())
+    last = Text(judged()[2][0])
+    batch.join(last)
+    assert stale & set(batch.runner.buffer("pages")[2].tolist()) - {0}
+    while not last.done:
+        batch.round()
+    check(last)
+    batch.close()
+
+
 def test_what_is_known_is_not_run_again() -> None:
     """Behind a prefix that is reused all is as if the prompt had been run whole, in NextN's cache too."""
     prompt = judged()[2][0]
@@ -167,9 +186,9 @@ def test_a_prompt_in_parts() -> None:
     begun = decoder.prefill(prompt, ())
     assert begun is not None and decoder.held()["pages"] == 12
     assert not decoder.has_room(Prompt((1,), 20), ())
-    assert decoder.has_room(prompt, ()) and not decoder.has_room(Prompt(prompt.tokens, 40), ())
-    assert decoder.prefill(prompt, ()) is None
+    assert not decoder.has_room(prompt, ()) and decoder.prefill(prompt, ()) is None
     assert [begun.advance(), begun.advance()] == [True, False]
+    assert decoder.has_room(prompt, ()) and not decoder.has_room(Prompt(prompt.tokens, 40), ())
     entered = decoder.enter(0, prompt, ())
     begun.close()
     assert entered.token == whole.token
@@ -179,7 +198,19 @@ def test_a_prompt_in_parts() -> None:
     other = decoder.prefill(Prompt(tuple(range(PART + 1)), 20), ())
     assert other is not None
     other.close()
+    assert not other.advance()
     assert decoder.held() == {"rows": 0, "prompts": 0, "pages": 0, "kept": 7}
+
+
+def test_parts_are_shared_at_once() -> None:
+    """A prompt that begins as another that is still under way runs only what that has not run."""
+    decoder = TinyDecoder(service(most_pages=16), model())
+    tokens = tuple((7 * n) % 900 for n in range(2 * PART + 30))
+    begun = decoder.prefill(Prompt(tokens, 20), ())
+    assert begun is not None and begun.advance()
+    assert decoder.enter(0, Prompt((*tokens[: PART + 9], 5, 6), 4), ()).reused == PART
+    begun.close()
+    assert decoder.enter(1, Prompt(tokens, 20), ()).reused == PART
 
 
 def test_a_seed_decides_alone() -> None:
@@ -244,10 +275,17 @@ def test_other_steps_between_two_rounds() -> None:
         batch.close()
 
 
-@pytest.mark.parametrize("name", ["cpu", "adversary"])
-def test_on_any_device(name: str) -> None:
-    """Whatever order a schedule leaves open."""
-    batch = Batch(TinyDecoder(service(), model()), device(name))
+@pytest.mark.parametrize(
+    ("device", "kind", "checked"),
+    [("cpu", "interpreter", False), ("cpu", "python", True), ("adversary", "native", False)],
+)
+def test_on_any_device(
+    device: str, kind: str, checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However graphs are launched, whatever order a schedule leaves open; and no body does what its phase
+    has not declared."""
+    monkeypatch.setenv(VARIABLE, kind)
+    batch = Batch(TinyDecoder(service(), model()), device, checked=checked)
     texts = [Text(one[0]) for one in judged()[:3]]
     for text in texts:
         batch.join(text)
