@@ -145,8 +145,7 @@ def _report(
     logits: Tensor, ranks: Ranked, tokens: Tensor, logprobs: Tensor, top_tokens: Tensor
 ) -> None:
     most = top_tokens.shape[-1]
-    logprobs[..., 0] = log.of_tokens(logits, ranks, tokens)
-    logprobs[..., 1:] = log.of_likeliest(ranks, most)
+    logprobs.copy_(log.of_both(logits, ranks, tokens, most))
     top_tokens.copy_(ranks.tokens[..., :most])
 
 

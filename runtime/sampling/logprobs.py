@@ -15,8 +15,13 @@ def of_likeliest(ranks: Ranked, count: int) -> Tensor:
 
 def of_tokens(logits: Tensor, ranks: Ranked, tokens: Tensor) -> Tensor:
     """Of one token of each row, `[...]`; what is no token counts as the first."""
-    of = logits.double().gather(-1, tokens.clamp(min=0).unsqueeze(-1))
-    return (of - ranks.largest - _total(ranks)).squeeze(-1)
+    return of_both(logits, ranks, tokens, 0).squeeze(-1)
+
+
+def of_both(logits: Tensor, ranks: Ranked, tokens: Tensor, count: int) -> Tensor:
+    """Of one token of each row, and behind it of the so many likeliest, `[..., 1 + count]`."""
+    of = logits.gather(-1, tokens.clamp(min=0).unsqueeze(-1)).double() - ranks.largest
+    return torch.cat([of, ranks.logits[..., :count]], -1) - _total(ranks)
 
 
 def _total(ranks: Ranked) -> Tensor:

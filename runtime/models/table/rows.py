@@ -41,10 +41,10 @@ class TableRows(ABC):
     def has_room(self, prompt: Prompt, known: Sequence[int]) -> bool:
         return True
 
-    def enter(self, row: int, prompt: Prompt, known: Sequence[int]) -> Entered:
-        tokens = [*prompt.tokens, *known]
+    def check(self, prompt: Prompt) -> None:
+        """Raises RequestError for what could never be served."""
         wanted = len(prompt.tokens) + prompt.most
-        if not prompt.tokens or not all(0 <= token < self.vocab for token in tokens):
+        if not prompt.tokens or not all(0 <= token < self.vocab for token in prompt.tokens):
             what = f"a prompt of the table model is of tokens from 0 to {self.vocab - 1}"
             raise RequestError(f"{what}, one at least; this one is {list(prompt.tokens)}")
         if wanted > CONTEXT:
@@ -52,6 +52,10 @@ class TableRows(ABC):
                 f"the prompt has {len(prompt.tokens)} tokens and asks for {prompt.most} more; "
                 f"the table model's context is {CONTEXT}: ask for fewer new tokens"
             )
+
+    def enter(self, row: int, prompt: Prompt, known: Sequence[int]) -> Entered:
+        self.check(prompt)
+        tokens = [*prompt.tokens, *known]
         asked = prompt.sampling
         carried = self.seated(
             torch.tensor(tokens[-1:]),
