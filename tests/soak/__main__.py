@@ -87,6 +87,29 @@ def aligned_table(found: dict) -> str:
     )
 
 
+def engines(seed: str, count: int) -> dict:
+    """Requests that come to engines and leave them, in a process of their own."""
+    command = [sys.executable, "-m", "soak.engines", "--seed", seed, "--count", str(count)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def engines_table(found: dict) -> str:
+    ends = ", ".join(f"{times:,} {end}" for end, times in found["ends"].items())
+    return "\n".join(
+        [
+            "",
+            "Requests that come to an engine and leave it at random, with deadlines, rounds that fail and",
+            "schedules that are swapped: each ends once, with the beginning of its own tokens.",
+            "",
+            "| engines | how requests ended | failures | processor time |",
+            "|---|---|---|---|",
+            f"| {found['tried']:,} | {ends} | {len(found['failures'])} | {found['seconds']:.0f} s |",
+            "",
+        ]
+    )
+
+
 def interleavings(seeds: int) -> list[dict]:
     """What the adversary finds, from a process of its own."""
     command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
@@ -182,6 +205,9 @@ def main() -> int:
     parser.add_argument("--aligned", type=int, default=5_000, help="traces with a known truth")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
+    parser.add_argument(
+        "--engines", type=int, default=2_000, help="that requests come to and leave"
+    )
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -202,6 +228,8 @@ def main() -> int:
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
+    served = engines(options.seed, options.engines)
+    page += engines_table(served)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -218,6 +246,9 @@ def main() -> int:
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
+    wrong |= bool(served["failures"])
+    for one in served["failures"]:
+        print(f"an engine: {one}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:
