@@ -41,6 +41,11 @@ class TinyDecoder:
         size, most = _page_size(schedule), _width(schedule, "pages")
         slots = dict(schedule.widest.sizes)[dim_of(schedule)]
         pages = slots * most + 1 if pages is None else pages
+        if pages <= slots:
+            raise BindError(
+                f"{schedule.source.name}: {pages} pages for {slots} requests: it takes one for each, and one "
+                "that is nobody's"
+            )
         check_room(schedule, model, pages, size)
         self.memory = Memory(model, pages, size, most)
         self._prompts: dict[int, Prompt] = {}

@@ -11,7 +11,7 @@ import torch
 
 from drawing.batching import Batch, Text
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.devices.named import device
+from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.decoder import PART, TinyDecoder
 from plait.runtime.eagle.plain import Plain
@@ -42,7 +42,7 @@ def model() -> TinyModel:
 
 @cache
 def service(**settings) -> Schedule:
-    asked = {"buckets": [1, 2, 4], "most_pages": 6, **settings}
+    asked = {"buckets": [2, 4], "most_pages": 6, **settings}
     return compile_source(read_source(SPEC), Asked(settings=asked, environment={}))
 
 
@@ -128,6 +128,25 @@ def test_pages_may_lie_anywhere() -> None:
     for one, other in zip(*found, strict=True):
         assert one.keys() == other.keys()
         assert all(torch.equal(one[place], other[place]) for place in one)
+
+
+def test_a_row_without_a_request_writes_to_no_page() -> None:
+    """Though it still stands in the table where its pages were, which another request has by now."""
+    batch = Batch(TinyDecoder(service(), model()))
+    short, longer, *others = (Text(judged()[number][0]) for number in (0, 2, 1, 4))
+    for text in (others[0], others[1], longer, short):
+        batch.join(text)
+    batch.round()
+    batch.leave(0, keep=False)
+    batch.leave(0, keep=False)
+    stale = set(batch.runner.buffer("pages")[3].tolist())
+    last = Text(judged()[2][0])
+    batch.join(last)
+    assert stale & set(batch.runner.buffer("pages")[2].tolist()) - {0}
+    while not last.done:
+        batch.round()
+    check(last)
+    batch.close()
 
 
 def test_what_is_known_is_not_run_again() -> None:
@@ -256,10 +275,17 @@ def test_other_steps_between_two_rounds() -> None:
         batch.close()
 
 
-@pytest.mark.parametrize("name", ["cpu", "adversary"])
-def test_on_any_device(name: str) -> None:
-    """Whatever order a schedule leaves open."""
-    batch = Batch(TinyDecoder(service(), model()), device(name))
+@pytest.mark.parametrize(
+    ("device", "kind", "checked"),
+    [("cpu", "interpreter", False), ("cpu", "python", True), ("adversary", "native", False)],
+)
+def test_on_any_device(
+    device: str, kind: str, checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However graphs are launched, whatever order a schedule leaves open; and no body does what its phase
+    has not declared."""
+    monkeypatch.setenv(VARIABLE, kind)
+    batch = Batch(TinyDecoder(service(), model()), device, checked=checked)
     texts = [Text(one[0]) for one in judged()[:3]]
     for text in texts:
         batch.join(text)
