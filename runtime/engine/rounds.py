@@ -127,7 +127,10 @@ class Rounds:
                     self._turn()
             except BaseException as error:
                 failure = error
-            self._close(failure)
+            try:
+                self._close(failure)
+            except Exception as error:
+                failure = failure or error
         self._said.append(partial(ended, failure))
         self._post()
 
@@ -314,7 +317,6 @@ class Rounds:
             return
         finally:
             self._let_go(one)
-        ticket.entered = began
         ticket.reused = entered.reused
         if self._watch is not None:
             now = time.monotonic()
@@ -493,6 +495,8 @@ class Rounds:
 
     def _close(self, failure: BaseException | None) -> None:
         """Gives everything back. Whoever still waits is told by the engine."""
+        if failure is None:
+            failure = self._end_with_the_others()
         for bound in self._bounds:
             bound.runner.close()
         for one in (*self._preparing, *self._ready):
@@ -502,8 +506,17 @@ class Rounds:
             error = failure or RuntimeError("the engine was closed before it went over")
             self._said.append(partial(swap.done, error))
         if hasattr(self, "rows"):
-            self.leader.end(failure)
             self.rows.empty()
+
+    def _end_with_the_others(self) -> BaseException | None:
+        """Lets the round in flight end, which other ranks are in too; what has failed meanwhile."""
+        try:
+            if self._flight is not None:
+                self.rows.bound.runner.drain()
+            self.leader.end()
+        except Exception as error:
+            return error
+        return None
 
 
 def _logprobs(

@@ -117,6 +117,29 @@ def sampling_table(found: list[dict]) -> str:
     )
 
 
+def engines(seed: str, count: int) -> dict:
+    """Requests that come to engines and leave them, in a process of their own."""
+    command = [sys.executable, "-m", "soak.engines", "--seed", seed, "--count", str(count)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def engines_table(found: dict) -> str:
+    ends = ", ".join(f"{times:,} {end}" for end, times in found["ends"].items())
+    return "\n".join(
+        [
+            "",
+            "Requests that come to an engine and leave it at random, with deadlines, rounds that fail and",
+            "schedules that are swapped: each ends once, with the beginning of its own tokens.",
+            "",
+            "| engines | how requests ended | failures | processor time |",
+            "|---|---|---|---|",
+            f"| {found['tried']:,} | {ends} | {len(found['failures'])} | {found['seconds']:.0f} s |",
+            "",
+        ]
+    )
+
+
 def paging(seed: str, trials: int) -> dict:
     """Requests on caches in pages, in a process of their own."""
     command = [sys.executable, "-m", "soak.paging", "--seed", seed, "--trials", str(trials)]
@@ -265,6 +288,9 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--draws", type=int, default=100_000, help="requests that sample")
     parser.add_argument("--pages", type=int, default=30, help="trials of caches in pages")
+    parser.add_argument(
+        "--engines", type=int, default=2_000, help="that requests come to and leave"
+    )
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -291,6 +317,8 @@ def main() -> int:
     page += sampling_table(drawn)
     paged = paging(options.seed, options.pages)
     page += paging_table(paged)
+    served = engines(options.seed, options.engines)
+    page += engines_table(served)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -318,6 +346,9 @@ def main() -> int:
         if one["p"] < CHANCE:
             wrong = True
             print(f"{one['what']}: not the distribution, p = {one['p']:.2g}", file=sys.stderr)
+    wrong |= bool(served["failures"])
+    for one in served["failures"]:
+        print(f"an engine: {one}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

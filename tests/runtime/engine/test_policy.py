@@ -20,7 +20,7 @@ def play(
     bucket: int = 4,
     rows: int = 4,
 ) -> list[int]:
-    """Rounds of so many rows; a draft is accepted so often, and each schedule has its cost in microseconds."""
+    """Rounds of so many rows; a draft is accepted so often, each schedule has its cost in microseconds."""
     draw, found = random.Random(1), []
     for _ in range(rounds):
         now = policy.choose([bucket] * len(STEPS))
