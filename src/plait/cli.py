@@ -32,9 +32,18 @@ VERBS = {
     "calibrate": "take costs from rounds that were measured",
     "trace": "read traces of profilers",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
+    "serve": "decode for clients over HTTP",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
+EXTRAS = {
+    "pygls": "lsp",
+    "lsprotocol": "lsp",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+}
+"""What to install for a module that is not there, where it is not `run`."""
 EXIT_CODES = "exit codes: 0 fine, 1 differs or fell short, 2 wrong input, 3 wrong environment"
 
 
@@ -87,7 +96,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extra = "lsp" if error.name in ("pygls", "lsprotocol") else "run"
+    extra = EXTRAS.get(error.name or "", "run")
     return f"needs the module `{error.name}`, which is not installed: pip install 'plait[{extra}]'"
 
 
