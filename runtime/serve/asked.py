@@ -144,7 +144,8 @@ class Reader:
 
     def _tops(self, fields: Fields, name: str) -> int:
         """How many can be asked for. Raises ApiError where any are asked for and none go out."""
-        if self.served.tops is None and fields.any(name) not in (None, False):
+        value = fields.any(name)
+        if self.served.tops is None and value is not None and value is not False:
             raise ApiError(
                 400, f"{name}: this round gives no log probabilities: leave it out", name
             )
