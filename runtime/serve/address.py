@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 
 
@@ -16,7 +17,9 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server(address, family=family, backlog=512)
     except OSError as error:
-        raise AddressError(f"{host}:{port}: {error.strerror or error}") from None
+        # Its own words repeat the address.
+        why = os.strerror(error.errno) if error.errno else error
+        raise AddressError(f"{host}:{port}: {why}") from None
 
 
 def is_loopback(host: str) -> bool:

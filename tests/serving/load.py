@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.eagle.decoder import TinyDecoder
 from plait.runtime.eagle.plain import Plain
@@ -135,6 +137,7 @@ def _saw(case: Case, event: dict[str, Any] | None) -> None:
 
 def expected(checkpoint: Checkpoint, given: Sequence[Case]) -> list[list[int]]:
     """Tokens by plain decoding: greedy ones by the judge's own loop, sampled ones one token a round."""
+    torch.set_num_threads(1)  # more of them only wait for each other, on matrices this small
     bos = checkpoint.shape.bos
     prompts = [[bos, *checkpoint.tokenizer.encode(case.text)] for case in given]
     model = checkpoint.model("exact")

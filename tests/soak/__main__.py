@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soak.served import served_table
 from soak.trial import trial
 from soak.tuning import searched_table, searches
 
@@ -85,6 +86,14 @@ def aligned_table(found: dict) -> str:
             "",
         ]
     )
+
+
+def served(requests: int, repeats: int) -> dict:
+    """A server under load, in a process of its own."""
+    command = [sys.executable, "-m", "soak.served", "--requests", str(requests)]
+    command += ["--repeats", str(repeats)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(ran.stdout)
 
 
 def interleavings(seeds: int) -> list[dict]:
@@ -182,6 +191,8 @@ def main() -> int:
     parser.add_argument("--aligned", type=int, default=5_000, help="traces with a known truth")
     parser.add_argument("--seeds", type=int, default=500, help="interleavings of every example")
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
+    parser.add_argument("--requests", type=int, default=2_000, help="to a server, in each repeat")
+    parser.add_argument("--repeats", type=int, default=10, help="of the load on a server")
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -202,6 +213,8 @@ def main() -> int:
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
+    loaded = served(options.requests, options.repeats)
+    page += served_table(loaded)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -215,6 +228,9 @@ def main() -> int:
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
+    wrong |= bool(loaded["wrong"])
+    for one in loaded["wrong"][:5]:
+        print(f"a server under load: {one}", file=sys.stderr)
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)

@@ -76,7 +76,7 @@ def test_the_curl_of_the_readme_is_answered(server: Served, root: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("no curl")
     readme = (root / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^    (curl .*(?:\\\n.*)*)", readme, re.MULTILINE)
+    (command,) = re.findall(r"^    (curl (?:.*\\\n)*.*)", readme, re.MULTILINE)
     words = shlex.split(command.replace("localhost:8000", f"localhost:{server.port}"))
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.startswith('data: {"id":"chatcmpl-')
