@@ -56,7 +56,8 @@ def run(turns: int = 20) -> Iterator[Pair]:
             assert [list(piece.tokens) for piece in found] == hand(prompts)[1]
             return took
 
-        hand(prompts), ours()
+        hand(prompts)
+        ours()
         yield paired(
             f"{REQUESTS} requests, engine / hand-written loop",
             ours,

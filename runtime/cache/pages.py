@@ -81,6 +81,8 @@ class Pages:
 
     def know(self, page: int) -> None:
         """What is in a page that has users is known from now on, and no longer changes."""
+        if self._known[page] or self._users[page] == 0:
+            raise ValueError(f"page {page} is known already, or nobody's to fill")
         self._known[page] = True
 
     def drop(self) -> None:

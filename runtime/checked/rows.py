@@ -3,11 +3,14 @@
 Rows past the live ones hold anything, so a body that mixes them in is wrong in every round that has
 some. It is called twice more, on copies, with the rows of the last request filled differently; what it
 writes for the others must not change. Only bodies in captures, which are kernels and nothing else.
+
+Of a buffer with `pad` those rows hold that value and nothing else; and as long as all rows do, there is no
+live one to be told from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -31,10 +34,14 @@ def check_rows(
     for dim in sorted({dim for dim, *_ in rows.values()}):
         mine = {name: place for name, place in rows.items() if place[0] == dim}
         counts = {count for _, _, _, count in mine.values()}
-        if len(counts) != 1 or counts == {1}:
+        pads = dict(_pads(schedule, phase, mine))
+        if len(counts) != 1 or counts == {1} or _all_pad(arguments, pads):
             continue
         try:
-            left = [_left(phase, body, arguments, shadow, mine, fill) for fill in (0, 1)]
+            left = [
+                _left(phase, body, arguments, shadow, mine, dict.fromkeys(mine, fill) | pads)
+                for fill in (0, 1)
+            ]
         except Exception:
             return  # the capture that follows runs the same body, and says what is wrong with it
         for name, one in left[0].items():
@@ -46,6 +53,20 @@ def check_rows(
                     f"lets the rows of one request into those of others in `{buffer}`, and past the live "
                     "rows anything may stand: keep rows apart, or declare it `across_rows`"
                 )
+
+
+def _pads(
+    schedule: Schedule, phase: Phase, rows: Iterable[str]
+) -> Iterator[tuple[str, int | float]]:
+    """What the rows past the live ones hold, of the arguments for which that is known."""
+    for argument in phase.arguments:
+        pad = schedule.buffers[argument.buffer].pad
+        if argument.name in rows and argument.kind == "reads" and pad is not None:
+            yield argument.name, pad
+
+
+def _all_pad(arguments: dict[str, Any], pads: dict[str, int | float]) -> bool:
+    return any(bool((arguments[name] == pad).all()) for name, pad in pads.items())
 
 
 Rows = tuple[str, int, int, int]
@@ -79,15 +100,15 @@ def _left(
     arguments: dict[str, Any],
     shadow: Callable[[Any], Any],
     rows: dict[str, Rows],
-    fill: int,
+    fills: dict[str, int | float],
 ) -> dict[str, torch.Tensor]:
-    """What the body leaves in the rows of all requests but the last, whose rows held `fill`."""
+    """What the body leaves in the rows of all requests but the last, whose rows held these."""
     with torch.no_grad():
         given = {name: shadow(value) for name, value in arguments.items()}
         kinds = {one.name: one.kind for one in phase.arguments}
         for name, (_, axis, by, count) in rows.items():
             if kinds[name] != "writes":
-                given[name].narrow(axis, (count - 1) * by, by).fill_(fill)
+                given[name].narrow(axis, (count - 1) * by, by).fill_(fills[name])
         body(**given)
         return {
             name: given[name].narrow(axis, 0, (count - 1) * by)

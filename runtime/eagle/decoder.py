@@ -41,6 +41,11 @@ class TinyDecoder:
         size, most = _page_size(schedule), _width(schedule, "pages")
         slots = dict(schedule.widest.sizes)[dim_of(schedule)]
         pages = slots * most + 1 if pages is None else pages
+        if pages <= slots:
+            raise BindError(
+                f"{schedule.source.name}: {pages} pages for {slots} requests: it takes one for each, and one "
+                "that is nobody's"
+            )
         check_room(schedule, model, pages, size)
         self.memory = Memory(model, pages, size, most)
         self._prompts: dict[int, Prompt] = {}
@@ -82,12 +87,13 @@ class TinyDecoder:
 
     def has_room(self, prompt: Prompt, known: Sequence[int]) -> bool:
         tokens = (*prompt.tokens, *known)
-        if self._begun_of(prompt, tokens) is not None:
-            return True
+        begun = self._begun_of(prompt, tokens)
+        if begun is not None:  # an equal request waits for it, and then has little left to run
+            return begun.left <= PART
         return self.memory.rows.has_room(tokens, _total(prompt))
 
     def enter(self, row: int, prompt: Prompt, known: Sequence[int]) -> Entered:
-        self._check(prompt)
+        self.check(prompt)
         tokens = (*prompt.tokens, *known)
         begun = self._begun_of(prompt, tokens) or Begun(self, prompt, tokens)
         try:
@@ -102,12 +108,12 @@ class TinyDecoder:
 
     def prefill(self, prompt: Prompt, known: Sequence[int]) -> Begun | None:
         """Of a prompt that is too long to be run at once, and of which pages can be had."""
-        self._check(prompt)
+        self.check(prompt)
         tokens = (*prompt.tokens, *known)
         if self._begun_of(prompt, tokens) is not None or not self.has_room(prompt, known):
             return None
         begun = Begun(self, prompt, tokens)
-        if len(tokens) - begun.done > PART:
+        if begun.left > PART:
             return begun
         begun.close()
         return None
@@ -138,7 +144,7 @@ class TinyDecoder:
         """Keeps no beginning of a text that no request has."""
         self.memory.rows.pages.drop()
 
-    def _check(self, prompt: Prompt) -> None:
+    def check(self, prompt: Prompt) -> None:
         """Raises RequestError for what could never be served."""
         total = _total(prompt)
         if not prompt.tokens or not all(0 <= token < self.vocab for token in prompt.tokens):
@@ -180,17 +186,25 @@ class Begun:
         """Positions of both caches that are filled."""
         decoder._begun[self.row] = self
 
+    @property
+    def left(self) -> int:
+        """Tokens that have not been run."""
+        return len(self.tokens) - self.done
+
     def advance(self) -> bool:
-        """Runs a part, while a round may be in flight; whether there is another before the end."""
-        left = len(self.tokens) - self.done
-        if left > PART:
+        """Runs a part, while a round may be in flight; whether there is another before the end.
+
+        What is in its pages then may be shared already.
+        """
+        if self.left > PART and self.row in self.decoder._begun:
+            end = self.done + PART
             with torch.no_grad():
-                end = self.done + PART
                 states = self.memory.target(self.row, self.tokens, self.done, end)
                 following = self.tokens[self.done + 1 : end + 1]
                 self.memory.nextn(self.row, states, following, self.done)
-            self.done, left = end, left - PART
-        return left > PART
+            self.memory.rows.keep(self.row, self.tokens[: end + 1])
+            self.done = end
+        return self.left > PART and self.row in self.decoder._begun
 
     def end(self, row: int) -> Entered:
         """Runs the last part, and takes it all into a row."""

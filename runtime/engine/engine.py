@@ -10,7 +10,6 @@ import asyncio
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -86,17 +85,20 @@ class Engine:
         """Requests that have not ended, by number."""
         self._waiting: set[int] = set()
         """Those of which nothing has come yet."""
-        self._outside: deque[tuple[int, asyncio.Future[None]]] = deque()
-        """Those that are more than there are places."""
+        self._outside: dict[int, asyncio.Future[None]] = {}
+        """Those that are more than there are places, as they came, with what tells that there is one."""
         self._count = 0
         self._refusing = "has not begun: use `async with`"
         self._empty: asyncio.Future[None] | None = None
         self._swapping = asyncio.Lock()
+        traced = trace and bool(self._observers)  # else nobody would empty the trace
         self._rounds = Rounds(
             decoder,
             schedules=schedules,
             policy=policy,
-            binder=lambda commit: Binder(commit, device, strict or ranks is not None, trace, ranks),
+            binder=lambda commit: Binder(
+                commit, device, strict or ranks is not None, traced, ranks
+            ),
             prepare=prepare or ranks is not None,
             say=self._say,
             watch=self._watch if self._observers else None,
@@ -153,7 +155,7 @@ class Engine:
         self._open[number] = ticket, mailbox
         self._waiting.add(number)
         if full:
-            self._outside.append((number, accepted))
+            self._outside[number] = accepted
         else:
             accepted.set_result(None)
         self._watch("queued", told.Request(number, prompt), len(self._waiting))
@@ -267,6 +269,7 @@ class Engine:
         ticket, mailbox = self._open[number]
         mailbox.put(piece)
         self._waiting.discard(number)
+        self._let_in(self._outside.pop(number, None))
         if piece.end is None:
             return
         del self._open[number]
@@ -275,20 +278,15 @@ class Engine:
             seconds = time.monotonic() - ticket.given
             ended = told.Ended(request, piece.end, len(ticket.tokens), seconds, piece.error)
             self._watch("ended", ended)
-        self._let_in()
+        while self._outside and len(self._open) - len(self._outside) < self.places:
+            self._let_in(self._outside.pop(next(iter(self._outside))))
         if not self._open and self._empty is not None and not self._empty.done():
             self._empty.set_result(None)
 
-    def _let_in(self) -> None:
-        """Gives a place to the first that waits for one, and lets go of those that have ended meanwhile."""
-        self._outside = deque(one for one in self._outside if not self._let_go(*one))
-        while self._outside and len(self._open) - len(self._outside) < self.places:
-            self._outside.popleft()[1].set_result(None)
-
-    def _let_go(self, number: int, accepted: asyncio.Future[None]) -> bool:
-        if number not in self._open:
+    def _let_in(self, accepted: asyncio.Future[None] | None) -> None:
+        """Tells one that waits for a place that it has one, or needs none any more."""
+        if accepted is not None and not accepted.done():
             accepted.set_result(None)
-        return number not in self._open
 
     def _watch(self, what: str, *event: Any) -> None:
         for observer in self._observers:

@@ -58,7 +58,7 @@ class Leader:
     def nothing(self) -> None:
         """There is nothing to do."""
 
-    def end(self, failure: BaseException | None) -> None:
+    def end(self) -> None:
         """No round comes any more."""
 
 
@@ -78,9 +78,8 @@ class _First(Leader):
     def nothing(self) -> None:
         self._tell(NOTHING)
 
-    def end(self, failure: BaseException | None) -> None:
-        if failure is None:
-            self._tell(END)
+    def end(self) -> None:
+        self._tell(END)
 
     def _tell(self, what: int) -> None:
         self._peers.settle(NEXT, what)

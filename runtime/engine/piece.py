@@ -41,7 +41,7 @@ class Piece:
     error: str = ""
     """What failed."""
     reused: int = 0
-    """Tokens of the prompt that were in the cache, said with the first token."""
+    """Tokens of the prompt that were in the cache."""
 
 
 def joined(pieces: Iterable[Piece]) -> Piece:

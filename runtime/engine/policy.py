@@ -4,10 +4,11 @@ The rule. Of every drafted position it is counted how often it was accepted, giv
 were. From that follows how many tokens a round of S drafted ones commits for each request,
 1 + a1 + a1 a2 + ... (S terms), and from the time that such rounds took at the present bucket, tokens a
 nanosecond. The schedule with most is chosen; but rounds go over to it only when it was best by more
-than a tenth in four choices running. A schedule that has not run at a bucket counts there as fast as the
-nearest with fewer steps, so it is tried where it might pay; a position that was never drafted
-counts like the one before it. What is known halves every 64 rounds, so old news is forgotten, and what
-has not run for 512 rounds is unknown again.
+than a tenth in four choices running. A schedule that has not run at a bucket is thought well of, so that
+it is tried where it might pay: its rounds count as no longer than those of the nearest with fewer steps,
+or else as shorter than those of the nearest with more, as the rows are fewer that it verifies. A
+position that was never drafted counts like the one before it. What is known halves every 64 rounds, so
+old news is forgotten, and what has not run for 512 rounds is unknown again.
 """
 
 from __future__ import annotations
@@ -77,17 +78,13 @@ class Adaptive:
             self._accepted = [count // 2 for count in self._accepted]
 
     def choose(self, bucket_of: Sequence[int]) -> int:
+        if self._time(self.now, bucket_of) is None:
+            return self.now
         speeds = [self._speed(schedule, bucket_of) for schedule in range(len(self.steps))]
-        now = speeds[self.now]
-        if now is None:
-            return self.now  # it has not run at this bucket yet
-        best = max(
-            (one for one in range(len(speeds)) if speeds[one] is not None),
-            key=lambda one: (speeds[one], -one),
-        )
+        best = max(range(len(speeds)), key=lambda one: (speeds[one], -one))
         running = self._wanted[1] + 1 if best == self._wanted[0] else 1
         self._wanted = best, running
-        if running >= PATIENCE and (speeds[best] or 0) > MARGIN * now:
+        if running >= PATIENCE and speeds[best] > MARGIN * speeds[self.now]:
             self.now, self._wanted = best, (best, 0)
         return self.now
 
@@ -101,12 +98,21 @@ class Adaptive:
             found += so_far
         return found
 
-    def _speed(self, schedule: int, bucket_of: Sequence[int]) -> Fraction | None:
-        """Tokens a nanosecond; None: nothing is known of its time, nor of any with fewer steps."""
+    def _speed(self, schedule: int, bucket_of: Sequence[int]) -> Fraction:
+        """Tokens a nanosecond, where something is known of the bucket."""
+        tokens = self.tokens(self.steps[schedule])
         for one in range(schedule, -1, -1):
-            time = self._times.get((one, bucket_of[one]))
-            if time is not None and self._rounds - time.newest < FORGOTTEN:
-                return self.tokens(self.steps[schedule]) * Fraction(
-                    time.rounds, max(time.nanoseconds, 1)
-                )
-        return None
+            if (time := self._time(one, bucket_of)) is not None:
+                return tokens / time
+        for one in range(schedule + 1, len(self.steps)):
+            if (time := self._time(one, bucket_of)) is not None:
+                share = Fraction(self.steps[schedule] + 1, self.steps[one] + 1)
+                return tokens / (time * share)
+        return Fraction(0)
+
+    def _time(self, schedule: int, bucket_of: Sequence[int]) -> Fraction | None:
+        """Nanoseconds of a round, as it was measured."""
+        found = self._times.get((schedule, bucket_of[schedule]))
+        if found is None or not found.rounds or self._rounds - found.newest >= FORGOTTEN:
+            return None
+        return Fraction(max(found.nanoseconds, 1), found.rounds)

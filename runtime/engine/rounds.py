@@ -127,7 +127,10 @@ class Rounds:
                     self._turn()
             except BaseException as error:
                 failure = error
-            self._close(failure)
+            try:
+                self._close(failure)
+            except Exception as error:
+                failure = failure or error
         self._said.append(partial(ended, failure))
         self._post()
 
@@ -149,7 +152,7 @@ class Rounds:
     def held(self, answer: Callable[[dict[str, int]], None]) -> None:
         """What the decoder has in use, when no round is in flight and what has ended is gone."""
         self._guarded(self._settle)
-        self._arrange()
+        self._arrange(self.rows.bound)
         self._said.append(partial(answer, dict(self.decoder.held())))
 
     def _begin(self) -> None:
@@ -176,9 +179,10 @@ class Rounds:
             return
         self._end_early()
         self._admit()
-        if self._rows_change():
+        chosen = self._chosen()
+        if chosen is not self.rows.bound or self._rows_change():
             self._guarded(self._settle)
-            self._arrange()
+            self._arrange(chosen)
         if self.rows.live:
             self._guarded(self._round)
             self._run_a_part()
@@ -265,7 +269,6 @@ class Rounds:
             or self._swaps
             or any(ticket.end is not None for ticket in self.rows.live)
             or self._next() is not None
-            or self._chosen() is not self.rows.bound
         )
 
     def _next(self) -> Prepared | None:
@@ -281,7 +284,7 @@ class Rounds:
     def _has_room(self, ticket: Ticket) -> bool:
         return self.rows.bound.decoder.has_room(ticket.prompt, ticket.tokens)
 
-    def _arrange(self) -> None:
+    def _arrange(self, chosen: Bound) -> None:
         """Takes out what has ended, goes over to another schedule, puts in what is ready."""
         now = time.monotonic()
         self._ends = False
@@ -293,7 +296,7 @@ class Rounds:
                 self.rows.leave(row)
         while self._swaps:
             self._do_swap(self._swaps.popleft())
-        if (chosen := self._chosen()) is not self.rows.bound:
+        if self.policy is not None and chosen is not self.rows.bound:
             self._go_over(chosen, "policy")
         most = AT_ONCE if self.rows.live else self.rows.bound.slots
         for _ in range(most):
@@ -314,7 +317,6 @@ class Rounds:
             return
         finally:
             self._let_go(one)
-        ticket.entered = began
         ticket.reused = entered.reused
         if self._watch is not None:
             now = time.monotonic()
@@ -494,6 +496,8 @@ class Rounds:
 
     def _close(self, failure: BaseException | None) -> None:
         """Gives everything back. Whoever still waits is told by the engine."""
+        if failure is None:
+            failure = self._end_with_the_others()
         for bound in self._bounds:
             bound.runner.close()
         for one in (*self._preparing, *self._ready):
@@ -503,8 +507,17 @@ class Rounds:
             error = failure or RuntimeError("the engine was closed before it went over")
             self._said.append(partial(swap.done, error))
         if hasattr(self, "rows"):
-            self.leader.end(failure)
             self.rows.empty()
+
+    def _end_with_the_others(self) -> BaseException | None:
+        """Lets the round in flight end, which other ranks are in too; what has failed meanwhile."""
+        try:
+            if self._flight is not None:
+                self.rows.bound.runner.drain()
+            self.leader.end()
+        except Exception as error:
+            return error
+        return None
 
 
 def _logprobs(

@@ -22,8 +22,6 @@ class Ticket:
         """Takes a piece to whoever reads, on the reader's thread."""
         self.given = time.monotonic()
         self.due = None if prompt.deadline is None else self.given + prompt.deadline
-        self.entered: float | None = None
-        """When it came into a row first."""
         self.tokens: list[int] = []
         self.end: End | None = None
         self.error = ""

@@ -16,7 +16,7 @@ class Accepted(NamedTuple):
     """`[requests, rows]`: those accepted, and last the one that was not drafted."""
     path: Tensor
     """`[requests, rows]`: the nodes whose rows were gone through, the root first; as many as tokens."""
-    count: Tensor
+    length: Tensor
     """`[requests]`: of tokens, at least 1."""
     last: Tensor
     """`[requests]`: the last token."""

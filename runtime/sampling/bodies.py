@@ -60,13 +60,18 @@ def draft(
 class DrawnTree:
     """Trees of one shape, which is settled before anything is drawn, as rejection needs it.
 
-    `parents` has the number of each node's parent, lower than its own; -1 for the root, which is node 0.
+    `parents` has the number of each node's parent, none lower than that before; -1 for the root, node 0.
     """
 
     def __init__(self, parents: list[int]):
-        if parents[0] != -1 or any(not 0 <= p < n for n, p in enumerate(parents) if n):
+        if (
+            parents[:1] != [-1]
+            or parents != sorted(parents)
+            or not all(0 <= parent < node for node, parent in enumerate(parents) if node)
+        ):
             raise ValueError(
-                "node 0 is the root, whose parent is -1; every other stands behind its own"
+                f"parents = {parents}: node 0 is the root, of parent -1; each other node stands behind "
+                "its parent, and behind the children of lower ones"
             )
         depth = [0] * len(parents)
         for node, parent in enumerate(parents[1:], 1):
@@ -74,6 +79,14 @@ class DrawnTree:
         self.parents = torch.tensor(parents)
         self.depth = torch.tensor(depth)
         self.levels = max(depth)
+        self._families: list[list[tuple[int, list[int]]]] = [[] for _ in range(self.levels + 1)]
+        for parent in sorted(set(parents[1:])):
+            nodes = [node for node, above in enumerate(parents) if above == parent]
+            self._families[depth[parent] + 1].append((parent, nodes))
+
+    def families(self, depth: int) -> list[tuple[int, list[int]]]:
+        """Nodes of that depth by their parent; their numbers follow each other."""
+        return self._families[depth]
 
     def accept(
         self,
@@ -106,7 +119,7 @@ class DrawnTree:
         accepted: Tensor,
         bonus: Tensor,
     ) -> None:
-        """By rejection: `draft_logits` `[requests, nodes, vocab]` is what each node's children were drawn of."""
+        """By rejection: each node's children were drawn of its `draft_logits`, `[requests, nodes, vocab]`."""
         weights = kept(ranked(logits), temperature, top_k, top_p)
         drafted = kept(ranked(draft_logits), temperature, top_k, top_p)
         parents, position = self.parents.expand_as(tree), self._positions(seq_lens)
@@ -125,7 +138,7 @@ def chain_of(rows: int) -> DrawnTree:
 def _commit(found: Accepted, seq_lens: Tensor, accepted: Tensor, bonus: Tensor) -> None:
     accepted.copy_(found.tokens)
     bonus.copy_(found.last)
-    seq_lens.add_(found.count)
+    seq_lens.add_(found.length)
 
 
 def _report(

@@ -30,7 +30,7 @@ def bits(seed: Tensor, *names: Tensor | int) -> Tensor:
     """64 random bits for each combination of whole numbers, which are broadcast."""
     state = _mixed(seed + _STEP)
     for name in names:
-        state = _mixed(state + (name + 1) * _STEP)
+        state = _mixed((state ^ name) + _STEP)
     return state
 
 

@@ -13,7 +13,7 @@ from plait.runtime.sampling.accepted import NOT_ACCEPTED, Accepted, along
 
 
 def follow_chain(target: Tensor, tokens: Tensor) -> Accepted:
-    """`tokens` `[requests, rows]` is the root and what was drafted; `target` what each row says comes next."""
+    """`tokens` `[requests, rows]`: the root and what was drafted; `target`: what each row says comes next."""
     agreed = (target[:, :-1] == tokens[:, 1:]).cumprod(1).sum(1)
     place = torch.arange(tokens.shape[1], device=tokens.device)
     behind = place > agreed.unsqueeze(1)

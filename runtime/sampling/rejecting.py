@@ -29,7 +29,7 @@ def reject_tree(
     what its children were drawn from without putting back (of a node without any: whatever).
     `position` `[requests, nodes]` is that of what comes after. `parents`: see `follow_tree`.
     """
-    requests, nodes = tokens.shape
+    nodes = tokens.shape[1]
     place = torch.arange(nodes, device=tokens.device)
     wanted, offered = _one(target), _one(draft)
     at = torch.zeros_like(tokens[:, 0])
@@ -41,10 +41,10 @@ def reject_tree(
         luck = uniform(bits(seed, here, ACCEPT, node))
         share = q.gather(1, token)[:, 0]
         tried = (parents[:, node] == at) & (share > 0)
-        taken = tried & (luck * share < p.gather(1, token)[:, 0])
+        taken = tried & _accepts(luck, p.gather(1, token)[:, 0], share)
         refused = (tried & ~taken).unsqueeze(1)
         p = torch.where(refused, _residual(p, q), p)
-        q = torch.where(refused, _one(q.scatter(1, token, 0.0)), q)
+        q = torch.where(refused, _without(q, token), q)
         taken = taken.unsqueeze(1)
         p = torch.where(taken, wanted[:, node], p)
         q = torch.where(taken, offered[:, node], q)
@@ -54,10 +54,19 @@ def reject_tree(
     return along(passed, tokens, chosen(p, seed, here, RESIDUAL))
 
 
+def _accepts(luck: Tensor, p: Tensor, q: Tensor) -> Tensor:
+    """With min(1, p / q)."""
+    return luck * q < p
+
+
 def _residual(p: Tensor, q: Tensor) -> Tensor:
     """What is left of p when q has been refused; if that is nothing, they are equal but for rounding."""
     left = (p - q).clamp(min=0.0)
     return torch.where(left.sum(-1, keepdim=True) > 0, _one(left), p)
+
+
+def _without(q: Tensor, token: Tensor) -> Tensor:
+    return _one(q.scatter(1, token, 0.0))
 
 
 def _one(weights: Tensor) -> Tensor:

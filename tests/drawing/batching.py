@@ -16,7 +16,8 @@ class Text:
     def __init__(self, prompt: Prompt):
         self.prompt = prompt
         self.tokens: list[int] = []
-        self.logits: list[torch.Tensor] = []
+        self.logits: dict[int, torch.Tensor] = {}
+        """Of each token that a round gave, by its place."""
         self.logprobs: list[float] = []
         self.reused = 0
 
@@ -26,9 +27,10 @@ class Text:
 
     def take(self, tokens: list[int], logits: list[torch.Tensor]) -> int:
         """As many as are wanted."""
-        count = min(len(tokens), self.prompt.most - len(self.tokens))
-        self.tokens += tokens[:count]
-        self.logits += logits[:count]
+        before = len(self.tokens)
+        self.tokens += tokens[: self.prompt.most - before]
+        count = len(self.tokens) - before
+        self.logits |= dict(enumerate(logits[:count], before))
         return count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,7 +40,7 @@ CONTEXT = 4096
 PART = 4
 
 
-def counted(**settings: int | list[int]) -> Schedule:
+def counted(**settings: Any) -> Schedule:
     return compile_source(Source("counted.spec", SPEC), Asked(settings=settings))
 
 

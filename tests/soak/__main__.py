@@ -88,12 +88,35 @@ def aligned_table(found: dict) -> str:
     )
 
 
-def served(requests: int, repeats: int) -> dict:
+def servers(requests: int, repeats: int) -> dict:
     """A server under load, in a process of its own."""
     command = [sys.executable, "-m", "soak.served", "--requests", str(requests)]
     command += ["--repeats", str(repeats)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return json.loads(ran.stdout)
+
+
+def engines(seed: str, count: int) -> dict:
+    """Requests that come to engines and leave them, in a process of their own."""
+    command = [sys.executable, "-m", "soak.engines", "--seed", seed, "--count", str(count)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def engines_table(found: dict) -> str:
+    ends = ", ".join(f"{times:,} {end}" for end, times in found["ends"].items())
+    return "\n".join(
+        [
+            "",
+            "Requests that come to an engine and leave it at random, with deadlines, rounds that fail and",
+            "schedules that are swapped: each ends once, with the beginning of its own tokens.",
+            "",
+            "| engines | how requests ended | failures | processor time |",
+            "|---|---|---|---|",
+            f"| {found['tried']:,} | {ends} | {len(found['failures'])} | {found['seconds']:.0f} s |",
+            "",
+        ]
+    )
 
 
 def interleavings(seeds: int) -> list[dict]:
@@ -193,6 +216,9 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--requests", type=int, default=2_000, help="to a server, in each repeat")
     parser.add_argument("--repeats", type=int, default=10, help="of the load on a server")
+    parser.add_argument(
+        "--engines", type=int, default=2_000, help="that requests come to and leave"
+    )
     parser.add_argument("--seed", default=commit())
     parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the table")
     parser.add_argument("--json", action="store_true")
@@ -213,8 +239,10 @@ def main() -> int:
     page += traces_table(damaged)
     truth = aligned(options.seed, options.aligned)
     page += aligned_table(truth)
-    loaded = served(options.requests, options.repeats)
+    loaded = servers(options.requests, options.repeats)
     page += served_table(loaded)
+    served = engines(options.seed, options.engines)
+    page += engines_table(served)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
@@ -234,6 +262,9 @@ def main() -> int:
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
+    wrong |= bool(served["failures"])
+    for one in served["failures"]:
+        print(f"an engine: {one}", file=sys.stderr)
     for one in lots:
         wrong |= bool(one["failures"]) and one is not lots[-1]
         for failure in one["failures"][:5]:

@@ -59,11 +59,10 @@ class PagedPlanner:
         return self.planner.span
 
     def empty(self, batch: int, rows: int) -> PagedPlan:
-        """Room for a plan."""
-        pages = torch.zeros(batch, self.most, dtype=torch.int64)
-        return PagedPlan(
-            self.planner.empty(batch, rows), pages, torch.zeros(batch * rows, dtype=torch.int64)
-        )
+        """Room for a plan. Until it is filled each request has a page of its own, as rows are kept apart."""
+        plan = self.planner.empty(batch, rows)
+        pages = torch.arange(batch).unsqueeze(1).repeat(1, self.most)
+        return PagedPlan(plan, pages, self.paged(plan, pages).places)
 
     def of(self, positions: Tensor, pages: Tensor) -> PagedPlan:
         """A plan of its own for `positions`, `i64[B, R]`, each below `span`."""

@@ -69,3 +69,44 @@ def test_bodies_whose_rows_keep_apart_run(compiled) -> None:
             runner.drain()
             found.append((runner.buffer("x").tolist(), runner.buffer("n").tolist()))
     assert found[0] == found[1]
+
+
+PADDED = """\
+spec 1
+pipeline p {
+  dim bs in [1, 4]
+  stream main
+  buffer table : i64[bs] carried pad 0
+  buffer x     : f32[bs] carried
+  buffer pages : opaque carried static
+  capture g on main rows bs {
+    phase look on main { reads table  updates x, pages }
+  }
+}
+"""
+
+
+def look(table, x, pages):
+    """Adds each row's number to its page; those that only pad have page 0."""
+    pages.index_copy_(0, table, x)
+    x.copy_(pages[table] + 1)
+
+
+def look_beside(table, x, pages):
+    pages.index_copy_(0, table, x)
+    x.copy_(pages[table.amin()] + 1)
+
+
+@pytest.mark.parametrize(("body", "fine"), [(look, True), (look_beside, False)])
+def test_padded_rows_hold_what_they_are_padded_with(body, fine: bool, compiled) -> None:
+    """So they meet none that is looked up by another number; what looks up that one is wrong."""
+    opaque = {"pages": torch.zeros(6)}
+    with bind(compiled(PADDED), {"look": body}, opaque=opaque, checked=True) as runner:
+        runner.buffer("table").copy_(torch.tensor([3, 1, 4, 2]))
+        if fine:
+            runner.step(bs=3)
+            runner.drain()
+            assert runner.buffer("x").tolist()[:3] == [1, 1, 1]
+        else:
+            with pytest.raises(CaptureError, match="`look`: CheckError: lets .* others in `x`"):
+                runner.step(bs=3)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from drawing.counted import Counted, counted, plain
-from plait import Engine, EngineClosed, Observer, Prompt, QueueFull, RequestError
+from drawing.counted import SPEC, Counted, counted, plain
+from plait import BindError, Engine, EngineClosed, Observer, Prompt, QueueFull, RequestError
+from plait.compiler.compile import Asked, compile_source
+from plait.dsl.span import Source
 from plait.runtime.engine.piece import End, Piece
 
 SCHEDULE = counted()
@@ -145,6 +147,57 @@ def test_a_deadline_ends_a_request_as_it_stands() -> None:
 
     run(work())
     assert [tokens[0] for tokens in decoder.entered] == [1]
+
+
+def test_a_deadline_in_a_row_keeps_what_came_before_it() -> None:
+    """The beginning of its tokens, and an end that says so."""
+
+    async def work() -> Piece:
+        async with Engine(Counted(SCHEDULE)) as engine:
+            return await engine.submit(prompt(1, most=4000, deadline=0.05)).whole()
+
+    found = run(work())
+    assert found.end is End.DEADLINE
+    assert list(found.tokens) == plain(prompt(1, most=4000))[: len(found.tokens)]
+
+
+def test_a_long_prompt_holds_up_nobody() -> None:
+    """While it runs in parts, a text that is there goes on to its end, and one that came later passes it."""
+    decoder = Counted(SCHEDULE)
+    long = Prompt(tuple(n % 97 for n in range(2000)), 4)
+
+    async def work() -> None:
+        async with Engine(decoder) as engine:
+            there = engine.submit(prompt(1, most=60))
+            await anext(there)
+            came = engine.submit(long)
+            later = engine.submit(prompt(2, most=60))
+            assert list((await there.whole()).tokens) == plain(prompt(1, most=60))[1:]
+            assert list((await later.whole()).tokens) == plain(prompt(2, most=60))
+            assert engine.waiting == 1
+            assert list((await came.whole()).tokens) == plain(long)
+
+    run(work())
+    assert [len(tokens) for tokens in decoder.entered] == [1, 1, 2000]
+
+
+def test_an_engine_that_cannot_begin_says_why() -> None:
+    """A round from which no tokens could be taken: BindError when it is entered, and it takes no request."""
+    text = SPEC.replace("out_tokens", "other")
+    schedule = compile_source(Source("other.spec", text), Asked())
+
+    async def work() -> None:
+        engine = Engine(Counted(schedule))
+        with pytest.raises(
+            BindError, match="an engine takes tokens from a host buffer `out_tokens`"
+        ):
+            await engine.__aenter__()
+        with pytest.raises(
+            EngineClosed, match="the engine has failed: other.spec: an engine takes tokens"
+        ):
+            engine.submit(prompt(1))
+
+    run(work())
 
 
 def test_a_drained_engine_takes_no_more_and_ends_what_it_has() -> None:

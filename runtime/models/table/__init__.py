@@ -1,0 +1,1 @@
+"""The smallest model there is: a table of which token comes behind which, and another one that drafts."""
