@@ -38,6 +38,6 @@ async def status_of(reader: asyncio.StreamReader) -> int:
 async def events(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any] | None]:
     """Objects as they come, and None for the mark of the end. Ends early where the connection does."""
     while line := await reader.readline():
-        if line.startswith(b"data: "):
+        if line.startswith(b"data: ") and line.endswith(b"\n"):
             text = line[len(b"data: ") :].strip()
             yield None if text == b"[DONE]" else json.loads(text)
