@@ -79,6 +79,7 @@ class Server:
                 await asyncio.wait([served], timeout=LOOK)
                 if engine.failure is not None:
                     raise engine.failure
+            served.result()
             say("ended", cut_off=self.service.cut_off)
             return not self.service.cut_off
         finally:

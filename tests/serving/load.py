@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from plait.runtime.models.tiny.checkpoint import Checkpoint
 from serving.events import asked, events, status_of
 from serving.process import Served
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "service.spec"
 CLIENTS = 64
 NONSENSE: Sequence[tuple[bytes, str, str, int]] = [
     (b'{"model": "plait-tiny", "prompt": "a', "/v1/completions", "application/json", 400),
@@ -159,10 +161,8 @@ def expected(checkpoint: Checkpoint, given: Sequence[Case]) -> list[list[int]]:
 
 
 async def _one_by_one(model: Any, prompts: Sequence[Prompt]) -> list[list[int]]:
-    from pathlib import Path
-
-    spec = Path(__file__).parents[2] / "examples" / "service.spec"
-    schedule = compile_source(read_source(spec), Asked(variant="plain", settings={"buckets": [16]}, environment={}))
+    how = Asked(variant="plain", settings={"buckets": [16]}, environment={})
+    schedule = compile_source(read_source(EXAMPLE), how)
     async with Engine(TinyDecoder(schedule, model), queue=len(prompts)) as engine:
         pieces = await asyncio.gather(*(engine.submit(one).whole() for one in prompts))
     return [list(piece.tokens) for piece in pieces]
