@@ -46,7 +46,7 @@ def soak(requests: int, repeats: int, seed: int, sample: int) -> dict[str, Any]:
     return {
         "clients": CLIENTS,
         "asked": requests * repeats,
-        "accepted": read,
+        "sound": read,
         "left": left,
         "rounds": round(rounds),
         "resident": resident,
@@ -67,9 +67,9 @@ def served_table(found: dict[str, Any]) -> str:
             "third of the clients leave at random, a tenth send nonsense. Who stays ends once, with the",
             "tokens of plain decoding; nothing is held when all are gone, and the log has no error.",
             "",
-            "| asked | accepted | left | rounds | MiB, third repeat | MiB, last | failures | time |",
+            "| asked | sound | left | rounds | MiB, third repeat | MiB, last | failures | time |",
             "|---|---|---|---|---|---|---|---|",
-            f"| {found['asked']:,} | {found['accepted']:,} | {found['left']:,} | {found['rounds']:,} | "
+            f"| {found['asked']:,} | {found['sound']:,} | {found['left']:,} | {found['rounds']:,} | "
             f"{settled >> 20} | {last >> 20} | {len(found['wrong'])} | {found['seconds']:.0f} s |",
             "",
         ]
