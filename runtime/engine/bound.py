@@ -41,6 +41,11 @@ class Bound:
         """What tells the schedule from others of its spec."""
         return ", ".join(f"{name}={value}" for name, value in self.schedule.settings)
 
+    @property
+    def route(self) -> str:
+        """What leads to the programs that rounds take, as `ready=True`; nothing where there is one route."""
+        return ", ".join(f"{name}={value}" for name, value in self.schedule.buckets[-1].route)
+
     def sizes(self, live: int) -> dict[str, Any]:
         """What a round of so many requests is stepped with: every guard is agreed to."""
         route = self.schedule.buckets[-1].route

@@ -28,6 +28,8 @@ class Round:
     """What ran on each stream, where the engine keeps a trace."""
     exposed: float | None = None
     """Seconds of those from its first slice to its last in which no phase ran; None without a trace."""
+    route: str = ""
+    """Which of its routes it took, as `ready=True`, where there are several."""
 
     @property
     def padding(self) -> float:

@@ -397,6 +397,7 @@ class Rounds:
             took / 1e9,
             slices,
             exposed,
+            bound.route,
         )
         self._said.append(partial(self._watch, "round", event))
 

@@ -32,9 +32,18 @@ VERBS = {
     "capture": "write captures around what graphs can hold",
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
+    "serve": "decode for clients over HTTP",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
+EXTRAS = {
+    "pygls": "lsp",
+    "lsprotocol": "lsp",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+}
+"""What to install for a module that is not there, where it is not `run`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,7 +103,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extra = "lsp" if error.name in ("pygls", "lsprotocol") else "run"
+    extra = EXTRAS.get(error.name or "", "run")
     return f"needs the module `{error.name}`, which is not installed: pip install 'plait[{extra}]'"
 
 

@@ -137,6 +137,7 @@ PAGES = [
             "budgets",
             "order",
             "ranks",
+            "serve",
             "the-round",
             "architecture",
             "diff",

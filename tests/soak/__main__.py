@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soak.served import served_table
 from soak.trial import trial
 from soak.tuning import searched_table, searches
 
@@ -115,6 +116,14 @@ def sampling_table(found: list[dict]) -> str:
             "",
         ]
     )
+
+
+def servers(requests: int, repeats: int) -> dict:
+    """A server under load, in a process of its own."""
+    command = [sys.executable, "-m", "soak.served", "--requests", str(requests)]
+    command += ["--repeats", str(repeats)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(ran.stdout)
 
 
 def engines(seed: str, count: int) -> dict:
@@ -288,6 +297,8 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=200, help="rounds of which all is searched")
     parser.add_argument("--draws", type=int, default=100_000, help="requests that sample")
     parser.add_argument("--pages", type=int, default=30, help="trials of caches in pages")
+    parser.add_argument("--requests", type=int, default=2_000, help="to a server, in each repeat")
+    parser.add_argument("--repeats", type=int, default=10, help="of the load on a server")
     parser.add_argument(
         "--engines", type=int, default=2_000, help="that requests come to and leave"
     )
@@ -317,6 +328,8 @@ def main() -> int:
     page += sampling_table(drawn)
     paged = paging(options.seed, options.pages)
     page += paging_table(paged)
+    loaded = servers(options.requests, options.repeats)
+    page += served_table(loaded)
     served = engines(options.seed, options.engines)
     page += engines_table(served)
     if options.write:
@@ -339,6 +352,9 @@ def main() -> int:
     wrong |= bool(damaged["failures"])
     for one in damaged["failures"][:5]:
         print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
+    wrong |= bool(loaded["wrong"])
+    for one in loaded["wrong"][:5]:
+        print(f"a server under load: {one}", file=sys.stderr)
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)

@@ -11,6 +11,13 @@ from tokenizers import Tokenizer as Bpe
 PIECES = r" ?[A-Za-z]+|\n *| ?[0-9]| ?[^\sA-Za-z0-9]+|\s"
 """What a token never crosses. A line break takes the indentation after it: one token a new line."""
 
+PRINTED = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+"""Bytes that byte-level BPE writes as the letter of that number; the others follow from U+0100 on."""
+OTHERS = [byte for byte in range(256) if byte not in PRINTED]
+BYTES = {chr(byte): byte for byte in PRINTED} | {
+    chr(0x100 + place): byte for place, byte in enumerate(OTHERS)
+}
+
 
 class Tokenizer:
     """Text to token ids and back. The token that opens a text is outside its vocabulary, so no text
@@ -29,6 +36,12 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """A character whose bytes are not complete yet comes back as U+FFFD."""
         return self._bpe.decode([i for i in ids if i < self.size])
+
+    def spelt(self, token: int) -> bytes:
+        """What a token stands for; it may be a part of a character."""
+        if not 0 <= token < self.size:
+            return b""
+        return bytes(map(BYTES.__getitem__, self._bpe.id_to_token(token) or ""))
 
     @property
     def size(self) -> int:

@@ -1,0 +1,1 @@
+"""An engine over HTTP, in the form of OpenAI's API."""

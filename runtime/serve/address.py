@@ -1,0 +1,43 @@
+"""Where a server listens: on this machine only, unless it has a token."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+
+
+class AddressError(Exception):
+    """There is no such address, or it is taken. The text is one clear line."""
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that clients may connect to from now on. Raises AddressError."""
+    family, address = _resolved(host, port)
+    try:
+        return socket.create_server(address, family=family, backlog=512)
+    except OSError as error:
+        # Its own words repeat the address.
+        why = os.strerror(error.errno) if error.errno else error
+        raise AddressError(f"{host}:{port}: {why}") from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it. Raises AddressError."""
+    _, address = _resolved(host, 0)
+    return ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
+
+
+def url_of(made: socket.socket) -> str:
+    host, port = made.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise AddressError(f"{host}: there is no such address ({why})") from None
+    family, _, _, _, address = found[0]
+    return family, address

@@ -1,0 +1,40 @@
+"""The log as JSON lines, one a request: nothing of a prompt, unless that was asked for."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+requests = logging.getLogger("plait.serve")
+
+
+class Lines(logging.Formatter):
+    """`fields` of a record stand behind what every record has. ASCII, so no terminal obeys any of it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        found: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        found |= getattr(record, "fields", {})
+        if record.exc_info:
+            found["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(found)
+
+
+def log_lines(file: TextIO) -> None:
+    """Has Plait and uvicorn log there, and nowhere else."""
+    handler = logging.StreamHandler(file)
+    handler.setFormatter(Lines())
+    for name, level in (("plait", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+
+
+def say(event: str, **fields: object) -> None:
+    requests.info(event, extra={"fields": fields})

@@ -1,0 +1,194 @@
+"""`plait serve`: decodes for clients over HTTP, in the form of OpenAI's API."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plait.commands.asked import add_spec_arguments, compiled
+from plait.commands.refusing import refusing_runs
+from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
+
+if TYPE_CHECKING:
+    import socket
+
+    from plait.runtime.schedule import Schedule
+    from plait.runtime.serve.app import Service
+
+DESCRIPTION = (
+    "Compile a round, and serve the model that comes with Plait with it: /v1/completions and "
+    "/v1/chat/completions as OpenAI's clients speak them, /v1/models, /healthz, /readyz, /metrics. "
+    "Ends when it is told to (SIGTERM, Ctrl-C) and those it serves have what they asked for: exit 0, or 1 "
+    "when some were cut off."
+)
+TOKEN = "PLAIT_TOKEN"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "spec",
+        metavar="SPEC",
+        nargs="?",
+        default="examples/service.spec",
+        help="a .spec file, SPEC@VARIANT, or a schedule's .json; default examples/service.spec",
+    )
+    listens = parser.add_argument_group("where it listens")
+    listens.add_argument(
+        "--host", default="127.0.0.1", help="default 127.0.0.1; another machine's needs a token"
+    )
+    listens.add_argument("--port", type=int, default=8000, metavar="N", help="default 8000; 0: any")
+    listens.add_argument(
+        "--token",
+        help=f"what clients must bring as their API key; better in {TOKEN} than where `ps` shows it",
+    )
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
+        "--queue", type=int, default=64, metavar="N", help="requests that may wait; default 64"
+    )
+    limits.add_argument(
+        "--max-body", type=int, default=1 << 18, metavar="BYTES", help="default 262144"
+    )
+    limits.add_argument(
+        "--max-prompt-tokens", type=int, metavar="N", help="default: the model's context"
+    )
+    limits.add_argument(
+        "--max-new-tokens", type=int, metavar="N", help="default: the model's context"
+    )
+    limits.add_argument(
+        "--deadline", type=float, metavar="S", help="seconds a request may take; default: any"
+    )
+    limits.add_argument(
+        "--grace",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="seconds that requests have to end in when the server is to; default 30",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("exact", "f32"),
+        default="f32",
+        help="f32 (default), or exact: the same bits whatever the batch",
+    )
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
+    parser.add_argument(
+        "--pages", type=int, metavar="N", help="of the caches; default: all requests can be full"
+    )
+    parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
+    parser.add_argument(
+        "--name", default="plait-tiny", help="what clients call the model; default plait-tiny"
+    )
+    parser.add_argument(
+        "--no-trace",
+        dest="trace",
+        action="store_false",
+        help="keep no times of phases, so that exposed time is not known",
+    )
+    parser.add_argument(
+        "--log-prompts", action="store_true", help="write prompts into the log as well"
+    )
+    add_spec_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    import prometheus_client  # noqa: F401  before anything takes long
+    import uvicorn  # noqa: F401
+
+    from plait.runtime.serve.log import log_lines
+
+    token = _token(options)
+    _check(options)
+    schedule = compiled(options, options.spec)
+    made = _listening(options, token)
+    try:
+        service = _service(options, schedule)
+        log_lines(sys.stderr)
+        return asyncio.run(_serve(options, service, made, token))
+    finally:
+        made.close()
+
+
+async def _serve(
+    options: argparse.Namespace, service: Service, made: socket.socket, token: str | None
+) -> int:
+    from plait.runtime.serve.address import url_of
+    from plait.runtime.serve.serving import Server
+
+    hosts = {"localhost", "127.0.0.1", "::1", options.host.lower()}
+    server = Server(service, token=token, hosts=hosts, grace=options.grace)
+    print(f"plait serve: {options.name} on {url_of(made)}/v1", flush=True)
+    with refusing_runs():
+        return FINE if await server.run(made, signals=True) else DIFFERS
+
+
+def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
+    import torch
+
+    from plait.runtime.eagle.decoder import TinyDecoder
+    from plait.runtime.engine.engine import Engine
+    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.serve.app import Service
+    from plait.runtime.serve.metrics import Metrics
+    from plait.runtime.serve.served import Limits, served_tiny
+
+    torch.set_num_threads(1)
+    with refusing_runs():
+        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        decoder = TinyDecoder(schedule, checkpoint.model(options.mode), pages=options.pages)
+    served = served_tiny(options.name, checkpoint.tokenizer, checkpoint.shape.bos, schedule)
+    metrics = Metrics()
+    engine = Engine(
+        decoder,
+        device=options.device,
+        queue=options.queue,
+        decode=checkpoint.tokenizer.decode,
+        observers=[metrics],
+        trace=options.trace,
+    )
+    limits = Limits(
+        options.max_body,
+        options.max_prompt_tokens,
+        options.max_new_tokens,
+        deadline=options.deadline,
+    )
+    return Service(engine, served, metrics, limits, options.log_prompts)
+
+
+def _token(options: argparse.Namespace) -> str | None:
+    token = os.environ.get(TOKEN) if options.token is None else options.token
+    where = TOKEN if options.token is None else "--token"
+    if token is not None and not (token and token.isascii() and token.isprintable()):
+        raise Refused(f"{where}: should be letters, digits and signs of ASCII, at least one")
+    return token
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises Refused for a number that cannot be."""
+    least = {"queue": 0, "max_body": 1, "max_prompt_tokens": 1, "max_new_tokens": 1, "pages": 2}
+    for name, from_here in least.items():
+        value = getattr(options, name)
+        if value is not None and value < from_here:
+            raise Refused(f"--{name.replace('_', '-')} {value}: should be from {from_here}")
+    for name in ("deadline", "grace"):
+        value = getattr(options, name)
+        if value is not None and not 0 <= value <= 86_400:
+            raise Refused(f"--{name} {value:g}: should be seconds, from 0 to 86400")
+    if not 0 <= options.port < 1 << 16:
+        raise Refused(f"--port {options.port}: should be from 0 to {(1 << 16) - 1}")
+
+
+def _listening(options: argparse.Namespace, token: str | None) -> socket.socket:
+    from plait.runtime.serve.address import AddressError, is_loopback, listening
+
+    try:
+        if token is None and not is_loopback(options.host):
+            raise Refused(
+                f"--host {options.host}: other machines reach it, so it needs a token: set {TOKEN}"
+            )
+        return listening(options.host, options.port)
+    except AddressError as error:
+        raise Refused(f"--host {error}", WRONG_ENVIRONMENT) from None
