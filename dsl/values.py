@@ -18,8 +18,6 @@ from plait.dsl.span import Span
 from plait.dsl.suggest import did_you_mean
 from plait.dsl.words import DTYPES
 
-Value: TypeAlias = "bool | int | float | str | Measure | Dtype | list[Value]"
-
 MOST_ITEMS = 4096
 """Items of a list: more buckets or tables than anyone writes by hand."""
 
@@ -58,6 +56,9 @@ class Dtype(Record):
 
     def __str__(self) -> str:
         return self.name
+
+
+Value: TypeAlias = bool | int | float | str | Measure | Dtype | list["Value"]
 
 
 class Broken:

@@ -50,7 +50,7 @@ WIDTHS = {
 """Bytes of an element."""
 ALIGNMENT = 512
 """Bytes: what torch's allocators round to on CUDA (`kMinBlockSize`) and on Ascend."""
-Setting: TypeAlias = "bool | int | float | str | list[Setting]"
+Setting: TypeAlias = bool | int | float | str | list["Setting"]
 
 
 class Record:
@@ -262,12 +262,21 @@ class Bucket(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Record):
+    """A round, proven and resolved: what every stream does, at each size and on each route.
+
+    `compile` makes one and `load` reads one from its file; `bind` runs it. Nothing of it is ever changed.
+    """
+
     name: str
+    """Of the pipeline."""
     variant: str | None
+    """Of the spec's variants the one that was taken."""
     compiler: str
     """Version of Plait that wrote it."""
     source: Digest
+    """The spec."""
     target: Digest
+    """The files that its target was read from."""
     settings: tuple[tuple[str, Setting], ...]
     """Every param and flag, in the order of the text."""
     environment: tuple[tuple[str, str | None], ...]
@@ -300,7 +309,11 @@ class Schedule(Record):
         device: str | Device = "cpu",
         **how: Any,
     ) -> Runner:
-        """The schedule on a device, each phase with its callable. `how`: see `plait.runtime.bind`."""
+        """A Runner of the schedule on a device, each phase with its callable.
+
+        `how` is the rest of what `plait.runtime.bind` takes. Raises BindError when a body or a buffer does
+        not fit, DeviceError for a device that is not here, and CaptureError where it is bound strictly.
+        """
         from plait.runtime.bind import bind
 
         return bind(self, bodies, opaque=opaque, device=device, **how)
@@ -313,6 +326,7 @@ class Schedule(Record):
         return f"{file.name}:{place.line}"
 
     def program_of(self, bucket: Bucket) -> tuple[Instruction, ...]:
+        """The steps of a round at a bucket, in issue order."""
         return self.programs[bucket.program]
 
     def bucket_for(self, /, **live: object) -> Bucket:

@@ -18,7 +18,7 @@ NO_TIME = frozenset({"target", "setting", "same", "pool", "buffer", "apart"})
 
 
 class Diff(Record):
-    """False where nothing differs."""
+    """All that differs between two schedules: `str` of it is a page, and it is false where nothing does."""
 
     before: str
     after: str
@@ -42,9 +42,11 @@ class Diff(Record):
 
     @property
     def new_hazards(self) -> tuple[Row, ...]:
+        """What the second schedule may do wrong and the first may not."""
         return tuple(row for row in self.hazards if row.change == "added")
 
     def amount(self, name: str) -> Amount | None:
+        """One of the amounts by its name; None where it is not among them."""
         return next((one for one in self.amounts if one.name == name), None)
 
     @property

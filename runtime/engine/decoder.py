@@ -8,7 +8,8 @@ that is said; rows are dense, so the live requests of a round are rows 0 up to t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.schedule import Schedule
@@ -20,7 +21,8 @@ NO_TOKEN = -1
 """Stands in `out_tokens` behind the last token that a round gave a request."""
 
 
-class Entered(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Entered:
     """A request that is in a row, when its prompt has been through the model."""
 
     token: int
@@ -34,10 +36,14 @@ class Entered(NamedTuple):
 
 
 class Decoder(Protocol):
+    """A model with its caches, as an engine drives it: bodies, and rows that requests come to and leave."""
+
     schedule: Schedule
+    """That its bodies are for."""
     dim: str
     """The dim that counts requests."""
     vocab: int
+    """How many tokens there are."""
     context: int
     """Tokens that a request may have in all, prompt and new ones."""
 
@@ -93,7 +99,9 @@ class Prefill(Protocol):
         """Runs a bounded part, while a round may be in flight; whether there is another."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Gives up what is left of it; called once, however it has ended."""
+        ...
 
 
 @runtime_checkable

@@ -51,7 +51,8 @@ class Engine:
     have text, and prompts may have stop texts. With `policy`, it chooses before each round among
     `schedules`. `device` is a name, or makes a device for each schedule. With `trace`, observers are told
     what ran in each round. With `ranks` this is the first of them; the others call `follow`. `prepare`
-    and `strict` as in `bind`.
+    and `strict` as in `bind`. Raises ValueError for a queue of less than none, and for schedules that no
+    policy chooses from.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class Engine:
         await asyncio.shield(asyncio.ensure_future(self._swap(schedule)))
 
     async def held(self) -> Mapping[str, int]:
-        """What of the decoder's memory is in use, by name."""
+        """What of the decoder's memory is in use, by name, such as `pages`. Raises EngineClosed."""
         if self._refusing not in ("", "drains"):
             raise EngineClosed(f"the engine {self._refusing}")
         found = self._loop.create_future()

@@ -39,6 +39,8 @@ class Round:
 
 @dataclass(frozen=True)
 class Request:
+    """A request as observers know it."""
+
     number: int
     """In the order of `submit`."""
     prompt: Prompt
@@ -59,9 +61,12 @@ class Entered:
 
 @dataclass(frozen=True)
 class Ended:
+    """A request has ended; nothing more comes of it."""
+
     request: Request
     end: End
     tokens: int
+    """New ones."""
     seconds: float
     """Since it was given."""
     error: str = ""
@@ -93,12 +98,17 @@ class Observer:
     def queued(self, request: Request, waiting: int) -> None:
         """`waiting`: requests that are in no row, this one included."""
 
-    def entered(self, told: Entered) -> None: ...
+    def entered(self, told: Entered) -> None:
+        """A request is in a row, and its first token is there."""
 
-    def round(self, told: Round) -> None: ...
+    def round(self, told: Round) -> None:
+        """The tokens of a round have been taken."""
 
-    def ended(self, told: Ended) -> None: ...
+    def ended(self, told: Ended) -> None:
+        """A request has given its last piece."""
 
-    def fault(self, told: Fault) -> None: ...
+    def fault(self, told: Fault) -> None:
+        """A round has failed."""
 
-    def swapped(self, told: Swapped) -> None: ...
+    def swapped(self, told: Swapped) -> None:
+        """Rounds go on with another schedule."""

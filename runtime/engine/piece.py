@@ -15,17 +15,21 @@ class End(StrEnum):
     LENGTH = "length"
     """It has as many tokens as it asked for."""
     DEADLINE = "deadline"
+    """The seconds that its prompt gave it are over."""
     CANCELLED = "cancelled"
+    """Nobody wants more of it."""
     FAILED = "failed"
+    """The piece says what failed, in `error`."""
 
 
 @dataclass(frozen=True)
 class Logprob:
-    """Of one new token."""
+    """How likely one new token was, as natural logarithms of probabilities."""
 
     logprob: float
+    """Of the token itself, the logarithm of its probability."""
     top: tuple[tuple[int, float], ...] = ()
-    """The likeliest tokens, likeliest first."""
+    """The likeliest tokens with theirs, likeliest first."""
 
 
 @dataclass(frozen=True)

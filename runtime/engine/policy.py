@@ -25,6 +25,8 @@ FORGOTTEN = 512
 
 
 class Policy(Protocol):
+    """What chooses before each round among the schedules of an engine, on the thread of its rounds."""
+
     def saw(self, schedule: int, bucket: int, committed: Sequence[int], nanoseconds: int) -> None:
         """A round of a schedule, by its place among those given, has committed so many a request."""
         ...
@@ -44,7 +46,11 @@ class _Time:
 
 
 class Adaptive:
-    """The rule above. `steps`: of each schedule how many tokens it drafts, fewest first."""
+    """A policy that takes the schedule with most tokens a second, by what it has measured.
+
+    `steps`: of each schedule how many tokens it drafts, fewest first; ValueError where they are in another
+    order. `first`: the schedule to begin with. The rule stands above, in this file.
+    """
 
     def __init__(self, steps: Sequence[int], first: int = 0):
         if list(steps) != sorted(set(steps)):
@@ -61,6 +67,7 @@ class Adaptive:
         """What was best in the newest choice, and in how many running."""
 
     def saw(self, schedule: int, bucket: int, committed: Sequence[int], nanoseconds: int) -> None:
+        """Counts what was accepted at each drafted position, and how long the round took."""
         self._rounds += 1
         for count in committed:
             for position in range(min(count, self.steps[schedule])):
@@ -78,6 +85,7 @@ class Adaptive:
             self._accepted = [count // 2 for count in self._accepted]
 
     def choose(self, bucket_of: Sequence[int]) -> int:
+        """The schedule of the next round: another one only when it was best by enough for long enough."""
         if self._time(self.now, bucket_of) is None:
             return self.now
         speeds = [self._speed(schedule, bucket_of) for schedule in range(len(self.steps))]

@@ -10,17 +10,19 @@ class Sampling:
     """How tokens are chosen. The same prompt and seed give the same tokens, whatever shares the batch."""
 
     temperature: float = 0.0
-    """0: the likeliest token, and nothing else of this counts."""
+    """What logits are divided by, without a unit; 0: the likeliest token, and nothing else of this counts."""
     top_k: int = 0
     """Only of so many likeliest; 0: of all."""
     top_p: float = 1.0
-    """Only of the likeliest that together have so much."""
+    """Only of the likeliest that together have this share of the probability, more than 0 up to 1."""
     seed: int = 0
     """From -2^63 up to 2^63 - 1."""
 
 
 @dataclass(frozen=True)
 class Prompt:
+    """A request: the tokens to go on from, how new ones are chosen, and what ends it."""
+
     tokens: tuple[int, ...]
     """Token ids, the one that opens a text included."""
     most: int

@@ -80,6 +80,7 @@ class Stream:
         return piece
 
     async def aclose(self) -> None:
+        """Cancels it, as leaving `async with` does."""
         self.cancel()
 
     async def __aenter__(self) -> Stream:

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.refusals import CaptureError
     from plait.runtime.eagle.request import RequestError
+    from plait.runtime.engine.decoder import Decoder
     from plait.runtime.engine.engine import Engine, EngineClosed, QueueFull
     from plait.runtime.engine.observer import Observer
-    from plait.runtime.engine.piece import End, Piece
-    from plait.runtime.engine.policy import Adaptive
+    from plait.runtime.engine.piece import End, Logprob, Piece
+    from plait.runtime.engine.policy import Adaptive, Policy
     from plait.runtime.engine.prompt import Prompt, Sampling
+    from plait.runtime.engine.stream import Stream
     from plait.runtime.ranks.error import RankError
-    from plait.runtime.runner import BindError
+    from plait.runtime.runner import BindError, Runner
     from plait.runtime.schedule import Schedule
     from plait.runtime.schedule_check import ScheduleError
 
@@ -42,20 +44,27 @@ __all__ = [
     "Adaptive",
     "BindError",
     "CaptureError",
+    "Decoder",
     "DeviceError",
+    "Diff",
     "End",
     "Engine",
     "EngineClosed",
+    "Logprob",
     "Observer",
     "PhaseError",
     "Piece",
+    "Policy",
     "Prompt",
     "QueueFull",
     "RankError",
     "RequestError",
+    "Runner",
     "Sampling",
+    "Schedule",
     "ScheduleError",
     "SpecError",
+    "Stream",
     "TargetError",
     "__version__",
     "compile",
@@ -114,8 +123,10 @@ def diff(before: Schedule, after: Schedule) -> Diff:
 
 
 _LATE = {
+    "Diff": "plait.compiler.diff.diff",
     "SpecError": "plait.dsl.diagnostic",
     "TargetError": "plait.compiler.target",
+    "Schedule": "plait.runtime.schedule",
     "ScheduleError": "plait.runtime.schedule_check",
     "BindError": "plait.runtime.runner",
     "CaptureError": "plait.runtime.devices.refusals",
@@ -123,20 +134,26 @@ _LATE = {
     "PhaseError": "plait.runtime.devices.job",
     "RankError": "plait.runtime.ranks.error",
     "RequestError": "plait.runtime.eagle.request",
+    "Runner": "plait.runtime.runner",
     "Adaptive": "plait.runtime.engine.policy",
+    "Decoder": "plait.runtime.engine.decoder",
     "End": "plait.runtime.engine.piece",
     "Engine": "plait.runtime.engine.engine",
     "EngineClosed": "plait.runtime.engine.engine",
+    "Logprob": "plait.runtime.engine.piece",
     "Observer": "plait.runtime.engine.observer",
     "Piece": "plait.runtime.engine.piece",
+    "Policy": "plait.runtime.engine.policy",
     "Prompt": "plait.runtime.engine.prompt",
     "QueueFull": "plait.runtime.engine.engine",
     "Sampling": "plait.runtime.engine.prompt",
+    "Stream": "plait.runtime.engine.stream",
 }
 
 
 def __getattr__(name: str) -> type:
     # Late, so that `import plait` costs nothing, and no torch: each is looked up where it is used.
     if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
+        globals()[name] = found = getattr(import_module(_LATE[name]), name)
+        return found
     raise AttributeError(f"module 'plait' has no attribute {name!r}")
