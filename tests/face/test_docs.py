@@ -102,7 +102,8 @@ def test_the_target_of_the_page_loads(root: Path, tmp_path, findings) -> None:
     """What it builds on is there, and the flag that it lists is known."""
     from plait.compiler.target import load_target
 
-    (text,) = re.findall(r"```toml\n(.*?)```", read(root, "docs/targets.md"), re.DOTALL)
+    (text,) = re.findall(r"```toml mine\.toml\n(.*?)```", read(root, "docs/targets.md"), re.DOTALL)
+    (tmp_path / "die.toml").write_text('name = "our die"')
     path = tmp_path / "mine.toml"
     path.write_text(text)
     target = load_target(str(path))
@@ -130,6 +131,7 @@ PAGES = [
             "embedding",
             "exchange",
             "accelerators",
+            "ascend",
             "adversary",
             "conformance",
             "reliability",
