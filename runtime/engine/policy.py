@@ -49,7 +49,8 @@ class Adaptive:
     """A policy that takes the schedule with most tokens a second, by what it has measured.
 
     `steps`: of each schedule how many tokens it drafts, fewest first; ValueError where they are in another
-    order. `first`: the schedule to begin with. The rule stands above, in this file.
+    order. `first`: the schedule to begin with. The rule stands in full at the head of
+    `runtime/engine/policy.py`.
     """
 
     def __init__(self, steps: Sequence[int], first: int = 0):

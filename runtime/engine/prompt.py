@@ -14,7 +14,7 @@ class Sampling:
     top_k: int = 0
     """Only of so many likeliest; 0: of all."""
     top_p: float = 1.0
-    """Only of the likeliest that together have this share of the probability, more than 0 up to 1."""
+    """Only of the likeliest that together have this share of the probability, 0 to 1; the first always."""
     seed: int = 0
     """From -2^63 up to 2^63 - 1."""
 
