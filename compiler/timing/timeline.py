@@ -105,7 +105,7 @@ def _where(found: Simulation, kind: str, number: int) -> str:
 
 def last_round(found: Simulation) -> list[Segment]:
     """Of the critical path, from the end of the last round but one to the end of all."""
-    ends = found.ends()
+    ends = found.ends
     start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
     return clipped(found.path(), start, found.end)
 

@@ -45,7 +45,7 @@ def relaxed(schedule: Schedule, profile: Profile, bucket: int, round: Round) -> 
     for phase in round.phases:
         number = numbers[phase.name]
         if phase.stream == HOST:
-            cost = issuer.costs[number, bucket]
+            cost = issuer.cost(number, bucket)
             times.append(profile.host.run + cost.law.time(at.work[number][0]) + cost.host)
             host += times[-1]
             continue
