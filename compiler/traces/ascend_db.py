@@ -147,9 +147,8 @@ def _host_marks(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
 
 def _steps(rows: Rows, database: Database) -> None:
     found: Counter[int] = Counter()
-    zero = min((row[0] for row in rows.rows), default=0)
     for number, start, end in database.rows("STEP_TIME", ("id", "startNs", "endNs")):
         if is_time(start, end) and identity(number) >= 0 and not found[number]:
             found[number] += 1
-            rows.rounds.append(Round(number, start - zero, end - zero))
+            rows.rounds.append(Round(number, start, end))
     rows.rounds.sort()

@@ -56,6 +56,7 @@ class Rows:
         """By the number of a row, its phase and round."""
         self.waits: list[Wait] = []
         self.rounds: list[Round] = []
+        """At times as the file has them, as rows are."""
         self.arrows: list[Flow] = []
         self.stated: dict[str, int] = {}
         self.about: dict[str, str] = {}
