@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs
+from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.database import Database
 from plait.compiler.traces.gathered import gathered
-from plait.compiler.traces.kinds import COMPUTE_TYPES, EXECUTE, kind_of
+from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Kind, Round, Trace
 from plait.compiler.traces.numbers import identity, is_time
-from plait.compiler.traces.rows import HOST, Rows, Wait
+from plait.compiler.traces.rows import HOST, Rows
 
 TASK = "TASK"
 TASKS = (
@@ -67,11 +67,8 @@ def read_ascend_db(file: str, database: Database) -> Trace:
                 rows.unknown[f"task type {type!r:.60}"] += 1
         lane = rows.lane(f"npu {device}", str(stream), f"Stream {stream}")
         number = rows.add(start, end, lane, name, kind, identity(connection))
-        if kind == "wait":
-            rows.waits.append(Wait(lane, start, end, -1, -1, -1))
         model = identity(model)
-        if model not in (-1, NO_MODEL) or kind == "wait" or EXECUTE.fullmatch(name):
-            tasks.append(Task(number, NO_MODEL if model == -1 else model, identity(local)))
+        keep(rows, tasks, Task(number, NO_MODEL if model == -1 else model, identity(local)))
     in_graphs(rows, tasks)
     _communications(rows, database, texts)
     _hosts(rows, database, texts)

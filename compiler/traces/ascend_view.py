@@ -10,12 +10,12 @@ from collections import Counter
 from typing import Any
 
 from plait.compiler.traces.arrows import arrows
-from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs
+from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.gathered import gathered
-from plait.compiler.traces.kinds import COMPUTE_TYPES, EXECUTE, kind_of
+from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Kind, Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
-from plait.compiler.traces.rows import HOST, Rows, Wait
+from plait.compiler.traces.rows import HOST, Rows
 
 HARDWARE, COMMUNICATION, OVERLAP = "Ascend Hardware", "Communication", "Overlap Analysis"
 HOSTS = frozenset(("Python", "CANN", "MsTx", "MSTX"))
@@ -75,10 +75,6 @@ class _Reader:
                 unknown["events without the fields of one"] += 1
         self._issued()
         in_graphs(rows, self.tasks)
-        for number, *_ in self.tasks:
-            start, end, _, lane, _, kind, *_ = rows.rows[number]
-            if kind == "wait":
-                rows.waits.append(Wait(lane, start, end, -1, -1, -1))
         if self.gaps:
             told = ", ".join(f"{name} {count:,}" for name, count in sorted(self.gaps.items()))
             rows.notes.append(f"what is blank behind these the profiler may not have seen: {told}")
@@ -162,8 +158,7 @@ class _Reader:
         number = rows.add(start, end, lane, name, kind, whole(arguments.get("connection_id")))
         self.placed[process, thread, start] = number
         model = whole(arguments.get("Model Id"), NO_MODEL)
-        if model != NO_MODEL or kind == "wait" or EXECUTE.fullmatch(name):
-            self.tasks.append(Task(number, model, whole(arguments.get("Task Id"))))
+        keep(rows, self.tasks, Task(number, model, whole(arguments.get("Task Id"))))
 
     def _host_lane(self, layer: str, process: Any, thread: Any) -> int:
         said = self.threads.get((process, thread), str(thread))

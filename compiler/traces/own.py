@@ -77,7 +77,7 @@ def read_own(file: str, data: Any, events: list[Any]) -> Trace:
             rows.unknown["events without the fields of one"] += 1
     for lane, at, end in waits:
         source, reached = records.get(arrived.get((lane, end), ""), (-1, -1))
-        rows.waits.append(Wait(lane, at, end, source, -1, -1, reached))
+        rows.waits.append(Wait(lane, at, end, source, record_at=reached))
     _hold(rows, replays, inside)
     rows.arrows = arrows(ends, rows.unknown)
     if isinstance(about, dict):

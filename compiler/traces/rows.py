@@ -22,10 +22,10 @@ class Wait(NamedTuple):
     waiter: int
     at: int
     until: int
-    source_lane: int
-    order: int
+    source_lane: int = -1
+    order: int = -1
     """Rows of the waiter whose correlation is higher come behind the wait; -1: go by time."""
-    record: int
+    record: int = -1
     """Rows of the source whose correlation is lower come before the record; -1: it is not known."""
     record_at: int = -1
     """Or when the record was reached."""
