@@ -93,14 +93,8 @@ def _on_stream(rows: Rows, row: tuple[Any, ...], name: str, kind: Kind) -> None:
     number = rows.add(start, end, lane, name, kind, correlation)
     node = identity(node)
     if node > 0:
-        # A node is in every replay of its graph once, and the upper half of its number is the graph's.
-        key = f"gpu {device}", node >> 32
-        if correlation > 0:
-            rows.graph_names[f"gpu {device}", correlation] = str(node >> 32)
-            return
-        time = rows.occurrence((*key, node))
-        rows.graphs[number] = (*key, time, "node")
-        rows.graph_names[(*key, time, "node")] = str(node >> 32)
+        # the upper half of a node's number is its graph's
+        rows.in_graph(number, lane, node >> 32, node, correlation)
 
 
 def _whole_graphs(rows: Rows, database: Database) -> None:

@@ -87,6 +87,18 @@ class Rows:
         self.rows.append((start, end, number, lane, name, kind, correlation, issued))
         return number
 
+    def in_graph(
+        self, number: int, lane: int, graph: int, node: Hashable, correlation: int
+    ) -> None:
+        """Of a row that says which node of a graph it is: its k-th time is in the k-th replay of that."""
+        device = self.lanes[lane].device
+        if correlation > 0:  # all of one launch share it, whatever was lost of them
+            self.graph_names[device, correlation] = str(graph)
+            return
+        key = device, graph, self.occurrence((device, graph, node))
+        self.graphs[number] = key
+        self.graph_names[key] = str(graph)
+
     def occurrence(self, node: Hashable) -> int:
         """How often a node of a graph was met before: each is in a replay once."""
         found = self._times[node]
