@@ -12,6 +12,7 @@ from typing import Any
 from plait.compiler.traces.arrows import arrows
 from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.gathered import gathered
+from plait.compiler.traces.json_file import ARROWS, MARKS
 from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Kind, Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
@@ -22,8 +23,6 @@ HOSTS = frozenset(("Python", "CANN", "MsTx", "MSTX"))
 LAYERS = frozenset((HARDWARE, COMMUNICATION, OVERLAP)) | HOSTS
 ONCE = {"HCCL": COMMUNICATION}
 """Layers by the name they had."""
-ARROWS = frozenset("sft")
-MARKS = frozenset("MiICRbeBEn")
 IN_PYTHON, IN_CANN, OF_MARKS = "async_npu", "HostToDevice", "MsTx"
 OPERATOR = re.compile(r".*::|aclnn|.*Backward[0-9]*$")
 """Names of operators; what else the Python side has, somebody named."""

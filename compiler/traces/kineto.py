@@ -7,6 +7,7 @@ from typing import Any
 
 from plait.compiler.traces.arrows import arrows
 from plait.compiler.traces.gathered import gathered
+from plait.compiler.traces.json_file import ARROWS, MARKS
 from plait.compiler.traces.kinds import kind_of
 from plait.compiler.traces.model import Kind, Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
@@ -33,9 +34,6 @@ ON_HOST: dict[str, Kind] = {
 }
 CALLS = frozenset(("cuda_runtime", "cuda_driver", "hip_runtime"))
 PASSED_OVER = frozenset(("Trace",))
-ARROWS = frozenset("sft")
-MARKS = frozenset("MiICRbeBEn")
-"""Phases of events that take no time, or none on a stream."""
 UNTIED = "cudaStreamWaitEvent", "hipStreamWaitEvent"
 
 
