@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
@@ -18,7 +17,8 @@ TASKS = (
     *("startNs", "endNs", "deviceId", "connectionId", "globalTaskId"),
     *("taskType", "streamId", "taskId", "modelId"),
 )
-CALLS = "PYTORCH_API", "CANN_API"
+CALLS = {"PYTORCH_API": "Pytorch", "CANN_API": "CANN"}
+"""Tables of a host's calls, each with what its lanes are called by."""
 PASSED_OVER = frozenset(
     (
         "STRING_IDS",
@@ -120,8 +120,7 @@ def _communications(rows: Rows, database: Database, texts: dict[Any, str]) -> No
 
 def _hosts(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
     columns = "startNs", "endNs", "globalTid", "name", "connectionId"
-    for table in CALLS:
-        layer = table.partition("_")[0].capitalize() if table != "CANN_API" else "CANN"
+    for table, layer in CALLS.items():
         for start, end, thread, name, connection in database.rows(table, columns):
             if not is_time(start, end):
                 rows.unknown["calls without a start and an end"] += 1
@@ -143,9 +142,9 @@ def _host_marks(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
 
 
 def _steps(rows: Rows, database: Database) -> None:
-    found: Counter[int] = Counter()
+    found: set[int] = set()
     for number, start, end in database.rows("STEP_TIME", ("id", "startNs", "endNs")):
-        if is_time(start, end) and identity(number) >= 0 and not found[number]:
-            found[number] += 1
+        if is_time(start, end) and identity(number) >= 0 and number not in found:
+            found.add(number)
             rows.rounds.append(Round(number, start, end))
     rows.rounds.sort()

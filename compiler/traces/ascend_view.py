@@ -87,9 +87,8 @@ class _Reader:
             return
         key = category, str(number)
         place = event["pid"], event["tid"], nanoseconds(event["ts"])
-        hash(
-            place
-        )  # a process is a number or a text; a list raises here, where what is odd is counted
+        # A process is a number or a text; a list raises here, where what is odd is counted.
+        hash(place)
         if starts:
             self.asked[key] = place
         else:
