@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.host import Host
-from plait.runtime.devices.job import job
+from plait.runtime.devices.job import Job, job
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
 from plait.runtime.schedule import Schedule
@@ -245,7 +245,7 @@ class _Timed:
         self.inside: list[Slice] = []
         """Of the job being done, if it is a graph."""
 
-    def timed(self, kind: Kind, done: Any) -> Callable[[], None]:
+    def timed(self, kind: Kind, done: Job) -> Job:
         def run() -> None:
             self.inside.clear()
             start = time.perf_counter_ns()
@@ -358,9 +358,9 @@ class _TracedHost(_Timed, Host):
         Host.__init__(self, pace)
         _Timed.__init__(self, trace)
 
-    def run(self, job: Any) -> None:
+    def run(self, job: Job) -> None:
         noted = self.trace.notes(self.round)
-        Host.run(self, self.timed("phase", job) if noted else job)  # type: ignore[arg-type]
+        Host.run(self, self.timed("phase", job) if noted else job)
 
     def leave(self) -> None:
         self.trace.begun[-1].issued = time.perf_counter_ns()
