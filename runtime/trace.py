@@ -317,18 +317,20 @@ class _TracedStream(_Timed, Stream):
     def joined(
         self, name: str, calls: list[Any], launches: list[Callable[[], object]]
     ) -> Callable[[], None]:
-        """Launches what each call has in a graph, with a clock around it."""
-        parts = [(*both,) for both in zip(calls, launches, strict=True)]
+        """Launches what each call has in a graph, in rounds that are noted with a clock around it."""
+        parts = list(zip(calls, launches, strict=True))
 
         def run() -> None:
-            noted = self.trace.notes(self.round)
+            if not self.trace.notes(self.round):
+                for launch in launches:
+                    launch()
+                return
             for call, launch in parts:
                 start = time.perf_counter_ns()
                 launch()
-                if noted:
-                    took = start, time.perf_counter_ns()
-                    inside = call.name, call.place, self.round, *took, 0, name
-                    self.inside.append(Slice(self.name, "phase", *inside))
+                took = start, time.perf_counter_ns()
+                what = call.name, call.place, self.round
+                self.inside.append(Slice(self.name, "phase", *what, *took, capture=name))
 
         return run
 
