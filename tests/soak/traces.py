@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from drawing.profiles import ASCEND, KINETO, NEW_KERNELS, OWN, TASK_TIME, ascend_db, nsight
 from plait.compiler.traces.data import as_data
@@ -43,8 +44,8 @@ def damaged(chance: random.Random, whole: list[bytes]) -> Iterator[bytes]:
         yield bytes(file)
 
 
-def _with_odd_fields(chance: random.Random, found: object) -> bytes:
-    events = found if isinstance(found, list) else found["traceEvents"]  # type: ignore[index]
+def _with_odd_fields(chance: random.Random, found: Any) -> bytes:
+    events = found if isinstance(found, list) else found["traceEvents"]
     for _ in range(chance.randrange(1, 5)):
         event = chance.choice(events)
         inner = event.get("args")
