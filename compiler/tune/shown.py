@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from plait.compiler.tune.candidate import Candidate, price_of
 from plait.compiler.tune.price import Objective, Price
 from plait.compiler.tune.search import Ended, Tuned
-from plait.dsl.render.figures import counted, in_words, percent, shown
+from plait.dsl.render.figures import as_number, counted, in_words, percent, shown
 
 ENDED: dict[Ended, str] = {
     "all": "all that the moves lead to was tried: this is the best of it",
@@ -91,7 +90,7 @@ def as_data(found: Tuned, name: str, where: str, costs: str) -> dict[str, Any]:
         "start": _figures(price_of(found.start)),
         "best": _figures(price_of(found.best)),
         "steps": _steps_data(found.best),
-        "bound": {"time": _number(found.bound.time), "what": found.bound.what},
+        "bound": {"time": as_number(found.bound.time), "what": found.bound.what},
         "gap": float(found.gap),
         "looked": {
             "seen": counts.seen,
@@ -120,15 +119,11 @@ def _steps_data(one: Candidate) -> list[dict[str, Any]]:
 
 def _figures(price: Price) -> dict[str, Any]:
     return {
-        "time": _number(price.time),
+        "time": as_number(price.time),
         "memory": price.memory,
         "streams": price.streams,
-        "token": _number(price.token),
+        "token": as_number(price.token),
     }
-
-
-def _number(time: Fraction) -> int | float:
-    return int(time) if time.denominator == 1 else float(time)
 
 
 def _figure(objective: Objective) -> Any:
