@@ -29,7 +29,6 @@ LARGEST_BASELINE = 1 << 26
 """Bytes of a report."""
 LEAST_MATCHED = 0.9
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s)")
-_UNITS = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 DESCRIPTION = (
     "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path "
     "that adds up to every round, who was last at each join, what communication is exposed, what the spec "
@@ -200,10 +199,12 @@ def _too_little(found: dict[str, Any], threshold: float) -> str:
 
 
 def _time(text: str) -> int:
+    from plait.dsl.render.figures import UNITS
+
     found = _TIME.fullmatch(text)
     if found is None:
         raise Refused(f"--tol {text:.40}: write a time with its unit, as 5us")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(found[1]) * dict(UNITS)[found[2]]
 
 
 def _bucket(options: argparse.Namespace, schedule: Schedule, trace: Trace) -> Bucket:
