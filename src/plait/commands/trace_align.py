@@ -17,7 +17,7 @@ from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_aske
 from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.progress import progress
-from plait.commands.trace_show import add_most_bytes, most_asked
+from plait.commands.trace_show import add_most_bytes, trace_asked
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
@@ -133,20 +133,18 @@ def _aligned(
     from plait.compiler.align.names import MapError
     from plait.compiler.align.report import report
     from plait.compiler.traces.expanded import keeping_all
-    from plait.compiler.traces.read import read_trace
-    from plait.compiler.traces.trace_error import TraceError
 
     progress(f"reading {file}")
     try:
         with keeping_all():
-            trace = read_trace(file, most_asked(options))
+            trace = trace_asked(options, file)
             bucket = _bucket(options, schedule, trace)
             progress(f"aligning {file}")
             made = align(schedule, bucket, trace, options.map, tolerance, options.device)
             found = report(made, accepted_asked(options))
     except MapError as error:
         raise Refused(f"--map {error}") from None
-    except (AlignError, TraceError) as error:
+    except AlignError as error:
         raise Refused(str(error)) from None
     finally:
         progress("")
