@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from plait.compiler.compile import Proven, lowered, prove
-from plait.compiler.order import Order
 from plait.compiler.timing.costs import Profile
 from plait.compiler.timing.engine import Stuck
 from plait.compiler.tune.bounds import Bound, own, relaxed
@@ -17,7 +16,7 @@ from plait.compiler.tune.meaning import Meaning, meanings
 from plait.compiler.tune.move import Move, Space
 from plait.compiler.tune.price import Load, Price, at_least, mean, priced
 from plait.dsl.span import Source
-from plait.runtime.schedule import Bucket, Schedule
+from plait.runtime.schedule import Schedule
 
 Tokens = Callable[[Schedule], Fraction]
 """How many a round of a schedule commits."""
@@ -163,20 +162,14 @@ class Maker:
     def bounds(self, schedule: Schedule, proven: Proven) -> tuple[Bound, Fraction]:
         """Over all buckets that serve the load: of all such schedules, and of this one."""
         buckets = self.load.buckets(schedule)
-        routes = {number: _order(schedule.buckets[number], proven) for number in buckets}
         wide = {
-            number: relaxed(schedule, self.profile, number, order.round)
-            for number, order in routes.items()
+            number: relaxed(schedule, self.profile, number, proven.orders[number].round)
+            for number in buckets
         }
         own_time = mean(buckets, lambda number: own(schedule, self.profile, number).time)
         time = mean(buckets, lambda number: wide[number].time)
         most = max(buckets, key=lambda number: (buckets[number], number))
         return Bound(time, wide[most].what), max(time, own_time)
-
-
-def _order(bucket: Bucket, proven: Proven) -> Order:
-    wanted = dict(bucket.sizes), dict(bucket.route)
-    return next(one for one in proven.orders if (one.round.sizes, one.round.route) == wanted)
 
 
 def _meanings(proven: Proven) -> dict[str, Meaning]:
