@@ -76,11 +76,8 @@ class Maker:
 
         It gets no price where something that has one is surely as good, or does if all are to have one.
         """
-        try:
-            text = laid_out(Source(one.source.name, move.text, one.source.folder))
-        except Refused:
-            return None  # a move that can be written nowhere in such a text
-        if text.text in self.known:
+        text = _text(one, move)
+        if text is None or text.text in self.known:
             return None
         self.counts.seen += 1
         self.known[text.text] = found = self.tried(one, move, text, all_of_them)
@@ -93,11 +90,8 @@ class Maker:
         """What a move makes of a text, seen before or not."""
         made = self.made(one, move, all_of_them=True)
         if made is None:
-            try:
-                text = laid_out(Source(one.source.name, move.text, one.source.folder))
-            except Refused:
-                return None
-            made = self.known.get(text.text)
+            text = _text(one, move)
+            made = text and self.known.get(text.text)
             made = made and self.known.get(made.source.text)
         if made is None or not made.steps:
             return made
@@ -170,6 +164,14 @@ class Maker:
         time = mean(buckets, lambda number: wide[number].time)
         most = max(buckets, key=lambda number: (buckets[number], number))
         return Bound(time, wide[most].what), max(time, own_time)
+
+
+def _text(one: Candidate, move: Move) -> Source | None:
+    """Laid out; None: a move that can be written nowhere in such a text."""
+    try:
+        return laid_out(Source(one.source.name, move.text, one.source.folder))
+    except Refused:
+        return None
 
 
 def _meanings(proven: Proven) -> dict[str, Meaning]:
