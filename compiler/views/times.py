@@ -156,7 +156,7 @@ def _arrival(one: Arrival) -> str:
 def _table(phases: Sequence[dict[str, Any]]) -> list[str]:
     rows = [
         (
-            _signed(one["begins"]),
+            shown(one["begins"]),
             shown(one["ends"] - one["begins"]),
             shown(one["slack"]),
             shown(one["on_the_path"]) if one["on_the_path"] else "-",
@@ -171,7 +171,3 @@ def _table(phases: Sequence[dict[str, Any]]) -> list[str]:
         cells = [cell.rjust(width) for cell, width in zip(times, widths, strict=False)]
         lines.append("  ".join(["     ", *cells, stream.ljust(widths[4]), name]))
     return lines
-
-
-def _signed(time: int) -> str:
-    return shown(time) if time >= 0 else f"-{shown(-time)}"
