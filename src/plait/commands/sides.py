@@ -144,6 +144,7 @@ def _side(
 ) -> Side:
     from plait.compiler.diff.padding import padded
     from plait.compiler.diff.side import Side
+    from plait.compiler.measures.communication import exchanges
     from plait.compiler.measures.measures import measured
     from plait.compiler.measures.window import window
     from plait.compiler.timing.engine import Stuck
@@ -159,4 +160,4 @@ def _side(
     except Stuck:
         return side.replace(stuck=True)
     tell_unpriced(options, profile, found.steady.simulation.unpriced(), f" in {title}")
-    return side.replace(measures=measured(found))
+    return side.replace(measures=measured(found, exchanges(found)))
