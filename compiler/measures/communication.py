@@ -29,7 +29,6 @@ class Exposed(Record):
 class Exchange(Record):
     """A collective of a round: its kernel, and its part on its way where it has one."""
 
-    phase: int
     span: int
     """That of its kernel."""
     start: int
@@ -63,7 +62,7 @@ def exchanges(found: Window) -> list[Exchange]:
         covered = together((found.spans[n].start, found.spans[n].end) for n in beside)
         exposed = tuple(left(start, end, covered))
         path = sum(found.on_path[part] for part in parts)
-        made.append(Exchange(span.what.number, number, start, end, beside, exposed, path))
+        made.append(Exchange(number, start, end, beside, exposed, path))
     return made
 
 
