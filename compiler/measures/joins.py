@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plait.compiler.measures.named import lane_named
 from plait.compiler.measures.window import Window
+from plait.compiler.timing.timeline import where
 from plait.dsl.record import Record
 
 
@@ -47,7 +48,8 @@ def joins(found: Window) -> list[Join]:
             )
             begins = span.start - found.start
             stream = lane_named(found, number)
-            made.append(Join(span.what.name, stream, _spec(found, number), begins, tuple(arrivals)))
+            spec = where(found.steady.simulation, span.what)
+            made.append(Join(span.what.name, stream, spec, begins, tuple(arrivals)))
     return made
 
 
@@ -83,12 +85,3 @@ def _arrival(found: Window, number: int, last: int) -> Arrival:
     if working is not None and found.spans[working].stream >= 0:
         name = found.spans[working].what.name
     return Arrival(lane_named(found, number), name, end - found.start, last - end)
-
-
-def _spec(found: Window, number: int) -> str:
-    doing = found.spans[number].what
-    schedule = found.schedule
-    if doing.kind in ("load", "replay"):
-        return schedule.place_of(schedule.captures[doing.number].place)
-    phase = found.phase(found.spans[number])
-    return "" if phase is None else schedule.place_of(phase.place)
