@@ -9,12 +9,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soak.apart import apart
+from soak.table import table
 from soak.trial import trial
 from soak.tuning import searched_table, searches
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 1.0
 """That one input may take."""
+MOST_TOLD = 5
+"""Failures of a sort."""
 
 
 def commit() -> str:
@@ -26,150 +30,116 @@ def commit() -> str:
         return "without a commit"
 
 
-def judges(seed: str, rounds: int) -> list[dict]:
-    """What the judges that are not ours say, from a process of its own: torch is no part of the limit."""
-    command = [sys.executable, "-m", "oracles", "--seed", seed, "--rounds", str(rounds)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
-
-
-def replays(seed: str, programs: int) -> dict:
-    """Random programs on every way to replay, in a process of its own for the same reason."""
-    command = [sys.executable, "-m", "soak.replays", "--seed", seed, "--programs", str(programs)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
-
-
-def traces(seed: str, count: int) -> dict:
-    """Damaged traces, in a process of their own."""
-    command = [sys.executable, "-m", "soak.traces", "--seed", seed, "--count", str(count)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
-
-
 def traces_table(found: dict) -> str:
-    return "\n".join(
-        [
-            "",
-            "Traces of every profiler with bytes or fields that are not theirs: each is read and shown, or",
-            "refused in one line.",
-            "",
-            "| traces | read | refused | slowest | failures |",
-            "|---|---|---|---|---|",
-            f"| {found['tried']:,} | {found['read']:,} | {found['refused']:,} | {found['slowest']:.3f} s | "
-            f"{len(found['failures'])} |",
-            "",
-        ]
+    says = (
+        "Traces of every profiler with bytes or fields that are not theirs: each is read and shown, or",
+        "refused in one line.",
     )
-
-
-def aligned(seed: str, count: int) -> dict:
-    """Traces with a known truth, in a process of their own."""
-    command = [sys.executable, "-m", "soak.aligned", "--seed", seed, "--count", str(count)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
+    row = (
+        f"{found['tried']:,}",
+        f"{found['read']:,}",
+        f"{found['refused']:,}",
+        f"{found['slowest']:.3f} s",
+        len(found["failures"]),
+    )
+    return table(says, ("traces", "read", "refused", "slowest", "failures"), [row])
 
 
 def aligned_table(found: dict) -> str:
-    return "\n".join(
-        [
-            "",
-            "Traces of random rounds, a twentieth of their kernels dropped, a twentieth inserted, a tenth",
-            "renamed: what is said of joins, paths and the ends of rounds is so, or not known.",
-            "",
-            "| traces | kernels that survive | given to their node | said wrongly | processor time |",
-            "|---|---|---|---|---|",
-            f"| {found['tried']:,} | {found['surviving']:,} | "
-            f"{100 * found['right'] / found['surviving']:.2f} % | {len(found['wrong'])} | "
-            f"{found['seconds']:.0f} s |",
-            "",
-        ]
+    says = (
+        "Traces of random rounds, a twentieth of their kernels dropped, a twentieth inserted, a tenth",
+        "renamed: what is said of joins, paths and the ends of rounds is so, or not known.",
     )
-
-
-def interleavings(seeds: int) -> list[dict]:
-    """What the adversary finds, from a process of its own."""
-    command = [sys.executable, "-m", "adversary", "--seeds", str(seeds)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
+    head = (
+        "traces",
+        "kernels that survive",
+        "given to their node",
+        "said wrongly",
+        "processor time",
+    )
+    row = (
+        f"{found['tried']:,}",
+        f"{found['surviving']:,}",
+        f"{100 * found['right'] / found['surviving']:.2f} %",
+        len(found["wrong"]),
+        f"{found['seconds']:.0f} s",
+    )
+    return table(says, head, [row])
 
 
 def replayed_table(found: dict) -> str:
-    return "\n".join(
-        [
-            "",
-            "Random programs of 25 operations, captured once: a replay leaves the bits that they leave,",
-            "on three new inputs each.",
-            "",
-            "| programs | replayed by | other bits | processor time |",
-            "|---|---|---|---|",
-            f"| {found['tried']:,} | {', '.join(found['tiers'])} | {len(found['wrong'])} | "
-            f"{found['seconds']:.0f} s |",
-            "",
-        ]
+    says = (
+        "Random programs of 25 operations, captured once: a replay leaves the bits that they leave,",
+        "on three new inputs each.",
     )
+    row = (
+        f"{found['tried']:,}",
+        ", ".join(found["tiers"]),
+        len(found["wrong"]),
+        f"{found['seconds']:.0f} s",
+    )
+    return table(says, ("programs", "replayed by", "other bits", "processor time"), [row])
 
 
 def interleavings_table(found: list[dict], missed: int) -> str:
-    rows = [
-        f"| {one['what']} | {one['tried']:,} | {len(one['failures'])} | {one['seconds']:.0f} s |"
-        for one in found
-    ]
-    return "\n".join(
-        [
-            "",
-            "Interleavings that a schedule allows give what its text gives, and those of a racy one do not",
-            f"for some seed; the {missed} for which they did are listed in [adversary.md](adversary.md).",
-            "",
-            "| what | tried | failures | processor time |",
-            "|---|---|---|---|",
-            *rows,
-            "",
-        ]
+    says = (
+        "Interleavings that a schedule allows give what its text gives, and those of a racy one do not",
+        f"for some seed; the {missed} for which they did are listed in [adversary.md](adversary.md).",
     )
+    rows = (
+        (one["what"], f"{one['tried']:,}", len(one["failures"]), f"{one['seconds']:.0f} s")
+        for one in found
+    )
+    return table(says, ("what", "tried", "failures", "processor time"), rows)
 
 
 def judged_table(judged: list[dict]) -> str:
-    rows = [
-        f"| {one['what']} | {one['tried']:,} | {one['passed']:,} | {one['refused']:,} | "
-        f"{len(one['disagreed'])} | {one['seconds']:.0f} s |"
+    says = (
+        "What the rules accept runs as the text does, and what they refuse as unordered does not: by",
+        "every interleaving where those are few, else by some and by torch's sanitizer of CUDA programs.",
+    )
+    head = ("what", "tried", "accepted", "refused", "disagreements", "processor time")
+    rows = (
+        (
+            one["what"],
+            f"{one['tried']:,}",
+            f"{one['passed']:,}",
+            f"{one['refused']:,}",
+            len(one["disagreed"]),
+            f"{one['seconds']:.0f} s",
+        )
         for one in judged
-    ]
-    return "\n".join(
-        [
-            "",
-            "What the rules accept runs as the text does, and what they refuse as unordered does not: by",
-            "every interleaving where those are few, else by some and by torch's sanitizer of CUDA programs.",
-            "",
-            "| what | tried | accepted | refused | disagreements | processor time |",
-            "|---|---|---|---|---|---|",
-            *rows,
-            "",
-        ]
     )
+    return table(says, head, rows)
 
 
-def table(found: dict, seed: str) -> str:
-    rows = [
-        f"| {one['what']} | {one['tried']:,} | {one['sound']:,} | {one['slowest']:.3f} s | "
-        f"{len(one['failures'])} |"
+def inputs_table(found: dict, seed: str) -> str:
+    says = (
+        "# Soak",
+        "",
+        "Inputs that nobody means, in one process that may have 512 MiB: each ends in syntax or in a",
+        f"diagnostic, within {SECONDS:.0f} s of processor time. `make soak` writes this page.",
+        "",
+        f"Commit {seed}, {datetime.now(UTC):%Y-%m-%d}; peak {found['peak_mib']:.0f} MiB.",
+    )
+    rows = (
+        (
+            one["what"],
+            f"{one['tried']:,}",
+            f"{one['sound']:,}",
+            f"{one['slowest']:.3f} s",
+            len(one["failures"]),
+        )
         for one in found["seen"]
-    ]
-    return "\n".join(
-        [
-            "# Soak",
-            "",
-            "Inputs that nobody means, in one process that may have 512 MiB: each ends in syntax or in a",
-            f"diagnostic, within {SECONDS:.0f} s of processor time. `make soak` writes this page.",
-            "",
-            f"Commit {seed}, {datetime.now(UTC):%Y-%m-%d}; peak {found['peak_mib']:.0f} MiB.",
-            "",
-            "| what | inputs | without a finding | slowest | failures |",
-            "|---|---|---|---|---|",
-            *rows,
-            "",
-        ]
     )
+    return table(says, ("what", "inputs", "without a finding", "slowest", "failures"), rows)
+
+
+def told(what: str, failures: list[str], end: str = "\n") -> bool:
+    """Whether there are any; says the first of them."""
+    for one in failures[:MOST_TOLD]:
+        print(f"{what}{one}", file=sys.stderr, end=end)
+    return bool(failures)
 
 
 def main() -> int:
@@ -190,46 +160,38 @@ def main() -> int:
     if options.json:
         print(json.dumps(found))
         return 0
-    judged = judges(options.seed, options.rounds)
-    again = replays(options.seed, options.programs)
-    page = table(found, options.seed) + judged_table(judged) + replayed_table(again)
+    judged = apart("oracles", seed=options.seed, rounds=options.rounds)
+    again = apart("soak.replays", seed=options.seed, programs=options.programs)
     searched = searches(options.seed, options.searches)
-    page += searched_table(searched)
-    lots = interleavings(options.seeds)
-    missed = lots[-1]["failures"]
-    page += interleavings_table(lots, len(missed))
-    damaged = traces(options.seed, options.traces)
-    page += traces_table(damaged)
-    truth = aligned(options.seed, options.aligned)
-    page += aligned_table(truth)
+    lots = apart("adversary", seeds=options.seeds)
+    damaged = apart("soak.traces", seed=options.seed, count=options.traces)
+    truth = apart("soak.aligned", seed=options.seed, count=options.aligned)
+    tables = [
+        inputs_table(found, options.seed),
+        judged_table(judged),
+        replayed_table(again),
+        searched_table(searched),
+        interleavings_table(lots, len(lots[-1]["failures"])),
+        traces_table(damaged),
+        aligned_table(truth),
+    ]
+    page = "\n".join(tables)
     if options.write:
         options.write.write_text(page, encoding="utf-8")
     print(page)
-    wrong = any(one["disagreed"] for one in judged) or bool(again["wrong"])
-    wrong |= searched["reached"] < 0.95 * searched["tried"] or bool(searched["above"])
-    for one in again["wrong"][:5]:
-        print(f"a replay gives other bits: {one}", file=sys.stderr)
+    wrong = searched["reached"] < 0.95 * searched["tried"] or bool(searched["above"])
+    wrong |= told("a replay gives other bits: ", again["wrong"])
     for one in judged:
-        for text in one["disagreed"][:5]:
-            print(f"{one['what']}: the judges do not agree:\n{text}\n", file=sys.stderr)
-    wrong |= bool(damaged["failures"])
-    for one in damaged["failures"][:5]:
-        print(f"reading a damaged trace raised:\n{one}", file=sys.stderr)
-    wrong |= bool(truth["wrong"])
-    for one in truth["wrong"][:5]:
-        print(f"aligning says what is not so: {one}", file=sys.stderr)
+        wrong |= told(f"{one['what']}: the judges do not agree:\n", one["disagreed"], "\n\n")
+    wrong |= told("reading a damaged trace raised:\n", damaged["failures"])
+    wrong |= told("aligning says what is not so: ", truth["wrong"])
     for one in lots:
-        wrong |= bool(one["failures"]) and one is not lots[-1]
-        for failure in one["failures"][:5]:
-            print(f"{one['what']}: {failure}", file=sys.stderr)
+        wrong |= told(f"{one['what']}: ", one["failures"]) and one is not lots[-1]
     for one in found["seen"]:
-        slow = one["slowest"] > SECONDS
-        wrong |= slow or bool(one["failures"])
-        for failure in one["failures"][:5]:
-            print(f"{one['what']} failed:\n{failure}\n", file=sys.stderr)
-        if slow:
-            text = one["slowest_text"]
-            print(f"{one['what']} took {one['slowest']:.2f} s:\n{text}\n", file=sys.stderr)
+        wrong |= told(f"{one['what']} failed:\n", one["failures"], "\n\n")
+        if one["slowest"] > SECONDS:
+            slow = f"{one['what']} took {one['slowest']:.2f} s:\n"
+            wrong |= told(slow, [one["slowest_text"]], "\n\n")
     return int(wrong)
 
 
