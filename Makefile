@@ -4,7 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench soak pictures clean
+.PHONY: demo test lint bench soak pictures screenshot clean
 
 demo: $(VENV)/with-run
 	$(VENV)/bin/plait run examples/eagle.spec
@@ -27,6 +27,10 @@ soak: $(VENV)/with-test
 # The drawings of README.md and docs/, each by the command that docs/pictures/commands.txt has for it.
 pictures: $(VENV)/with-dev
 	PATH="$(abspath $(VENV))/bin:$$PATH" sh -e docs/pictures/commands.txt > /dev/null
+
+# The picture of the page of `plait serve` in docs/, of a server under load. Needs Debian's chromium.
+screenshot: $(VENV)/with-test
+	PYTHONPATH=tests $(VENV)/bin/python -m browsing docs/pictures/serve.png
 
 clean:
 	rm -rf $(VENV) build dist src/plait.egg-info
