@@ -70,8 +70,8 @@
     say("padding", share(rows ? 1 - live / rows : null));
     past.push([told.tokens_a_second, told.mean_accepted]);
     past.splice(0, past.length - KEPT);
-    const most = Math.max(1, ...told.accepted), all = told.accepted.reduce((one, other) => one + other, 0);
-    fill("accepted", told.accepted.map((times, length) => [length, times / most, `${times.toLocaleString("en")}`, share(times / all)]));
+    const all = told.accepted.reduce((one, other) => one + other, 0);
+    fill("accepted", told.accepted.map((times, length) => [length, all && times / all, times.toLocaleString("en"), share(times / all)]));
     fill("buckets", told.buckets.map(([bucket, rounds, taken]) => [bucket, taken / (bucket * rounds), rounds.toLocaleString("en"), share(taken / (bucket * rounds))]));
     if (!held) show(told);
     draw();
