@@ -4,7 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench soak pictures reference clean
+.PHONY: demo test lint bench soak pictures screenshot reference clean
 
 demo: $(VENV)/with-run
 	$(VENV)/bin/plait run examples/eagle.spec
@@ -32,6 +32,11 @@ pictures: $(VENV)/with-dev
 reference: $(VENV)/with-docs
 	$(VENV)/bin/python docs/reference.py build/reference
 	@echo "build/reference/index.html"
+
+
+# The picture of the page of `plait serve` in docs/, of a server under load. Needs Debian's chromium.
+screenshot: $(VENV)/with-test
+	PYTHONPATH=tests $(VENV)/bin/python -m browsing docs/pictures/serve.png
 
 clean:
 	rm -rf $(VENV) build dist src/plait.egg-info

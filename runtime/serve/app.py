@@ -30,6 +30,7 @@ from plait.runtime.serve.guard import Guard
 from plait.runtime.serve.log import requests as log
 from plait.runtime.serve.log import say
 from plait.runtime.serve.metrics import Metrics
+from plait.runtime.serve.page.feed import Feed
 from plait.runtime.serve.replies import REASONS, Chat, Completion, Reply
 from plait.runtime.serve.served import Limits, Served
 
@@ -48,6 +49,8 @@ class Service:
     metrics: Metrics
     limits: Limits = field(default_factory=Limits)
     log_prompts: bool = False
+    feed: Feed | None = None
+    """Of the page at `/`, among the engine's observers too; None: there is no page."""
     ready: bool = False
     """Whether requests are taken: set when the engine has begun, unset when the server is to end."""
 

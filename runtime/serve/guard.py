@@ -14,6 +14,9 @@ from plait.runtime.serve.errors import ApiError
 OPEN = ("/healthz", "/readyz")
 """What whoever watches over processes asks, and gives nothing away."""
 
+PAGE = ("/", "/page.css", "/page.js")
+"""The page asks for the token itself, and knows nothing before it has it."""
+
 
 class Guard:
     """`hosts`: names that a request may be sent to where there is no token.
@@ -39,6 +42,8 @@ class Guard:
     def _check(self, request: Request) -> None:
         """Raises ApiError."""
         if self.token is not None:
+            if request.scope["path"] in PAGE:
+                return
             given = request.headers.get("authorization", "")
             wanted = f"Bearer {self.token}"
             if not hmac.compare_digest(given.encode("latin-1"), wanted.encode("latin-1")):

@@ -11,9 +11,12 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.routing import BaseRoute
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plait.runtime.serve.app import Service, app
 from plait.runtime.serve.log import say
+from plait.runtime.serve.page.paths import page_routes, state
+from plait.runtime.serve.page.watchers import Watchers
 
 CONNECTIONS = 1024
 """At a time; one more is answered with 503."""
@@ -40,6 +43,11 @@ class Server:
     ):
         self.service = service
         self.grace = grace
+        self.watchers: Watchers | None = None
+        """Where there is a page."""
+        if (feed := service.feed) is not None:
+            self.watchers = Watchers(feed, lambda: state(service, feed), self._cut)
+            routes = [*page_routes(self.watchers), *routes]
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 app(service, token, hosts, routes),
@@ -91,11 +99,19 @@ class Server:
     def stop(self) -> None:
         """Takes no more requests; ends when those it has have ended, or are cut off. Told twice, at once."""
         self.service.ready = False
+        if self.watchers is not None:
+            self.watchers.end()
         if self._uvicorn.should_exit:
             self.service.cut()
             return
         self._uvicorn.should_exit = True
         asyncio.get_running_loop().call_later(self.grace, self.service.cut)
+
+    def _cut(self, client: tuple[str, int]) -> None:
+        """Breaks the connection of a client, which may not have read what it was sent."""
+        for one in list(self._uvicorn.server_state.connections):
+            if isinstance(one, H11Protocol) and one.client == client:
+                one.transport.abort()
 
 
 class _Uvicorn(uvicorn.Server):

@@ -6,7 +6,7 @@ import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from plait import Engine
 from plait.runtime.serve.address import listening
 from plait.runtime.serve.app import Service
 from plait.runtime.serve.metrics import Metrics
+from plait.runtime.serve.page.feed import Feed
 from plait.runtime.serve.served import Limits, Served
 from plait.runtime.serve.serving import Server
 
@@ -52,12 +53,17 @@ class Hosted:
     def __init__(self, decoder: Counted, queue: int, served: Served, how: dict[str, Any]):
         self.decoder = decoder
         self.metrics = Metrics()
+        self.feed = Feed()
         limits = how.pop("limits", Limits())
         log_prompts = how.pop("log_prompts", False)
         engine = Engine(
-            decoder, queue=queue, decode=served.texts.decode, observers=[self.metrics], trace=True
+            decoder,
+            queue=queue,
+            decode=served.texts.decode,
+            observers=[self.metrics, self.feed],
+            trace=True,
         )
-        self.service = Service(engine, served, self.metrics, limits, log_prompts)
+        self.service = Service(engine, served, self.metrics, limits, log_prompts, self.feed)
         self.server = Server(self.service, **how)
         self.socket = listening("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
@@ -82,6 +88,10 @@ class Hosted:
     def stop(self) -> None:
         """Tells it to end, as a signal does."""
         self._loop.call_soon_threadsafe(self.server.stop)
+
+    def call(self, what: Callable[[], object]) -> None:
+        """Has something done on its event loop."""
+        self._loop.call_soon_threadsafe(what)
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         return self.ask("GET", path, None, headers)[:2]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Compile a round, and serve the model that comes with Plait with it: /v1/completions and "
-    "/v1/chat/completions as OpenAI's clients speak them, /v1/models, /healthz, /readyz, /metrics. "
+    "/v1/chat/completions as OpenAI's clients speak them, /v1/models, /healthz, /readyz, /metrics, and "
+    "at / a page that shows its rounds. "
     "Ends when it is told to (SIGTERM, Ctrl-C) and those it serves have what they asked for: exit 0, or 1 "
     "when some were cut off."
 )
@@ -133,6 +134,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
     from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
     from plait.runtime.serve.app import Service
     from plait.runtime.serve.metrics import Metrics
+    from plait.runtime.serve.page.feed import Feed
     from plait.runtime.serve.served import Limits, served_tiny
 
     torch.set_num_threads(1)
@@ -140,13 +142,13 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
         decoder = TinyDecoder(schedule, checkpoint.model(options.mode), pages=options.pages)
     served = served_tiny(options.name, checkpoint.tokenizer, checkpoint.shape.bos, schedule)
-    metrics = Metrics()
+    metrics, feed = Metrics(), Feed()
     engine = Engine(
         decoder,
         device=options.device,
         queue=options.queue,
         decode=checkpoint.tokenizer.decode,
-        observers=[metrics],
+        observers=[metrics, feed],
         trace=options.trace,
     )
     limits = Limits(
@@ -155,7 +157,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
         options.max_new_tokens,
         deadline=options.deadline,
     )
-    return Service(engine, served, metrics, limits, options.log_prompts)
+    return Service(engine, served, metrics, limits, options.log_prompts, feed)
 
 
 def _token(options: argparse.Namespace) -> str | None:

@@ -78,7 +78,7 @@ def test_the_curl_of_the_readme_is_answered(server: Served, root: Path) -> None:
     (command,) = re.findall(r"^    (curl (?:.*\\\n)*.*)", readme, re.MULTILINE)
     command = command.replace("localhost:8000", f"localhost:{server.port}")
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith('data: {"id":"chatcmpl-')
+    assert done.stdout.startswith('data: {"id":"cmpl-')
     assert done.stdout.endswith("data: [DONE]\n\n")
 
 

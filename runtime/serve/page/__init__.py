@@ -1,0 +1,1 @@
+"""The page at `/`: what the engine does, as it does it."""

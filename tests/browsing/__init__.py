@@ -1,0 +1,1 @@
+"""A real browser, driven through its DevTools protocol."""
