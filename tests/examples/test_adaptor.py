@@ -21,7 +21,7 @@ def test_its_page_shows_what_its_commands_print(
     (tmp_path / "examples").symlink_to(root / "examples")
     monkeypatch.chdir(tmp_path)
     shown = commands(PAGE)
-    assert len(shown) == 9
+    assert len(shown) == 10
     for one in shown:
         lines = _by_python(one.command, monkeypatch) or printed(one.command, tmp_path)
         assert agrees(one.lines, lines), (one.command, "\n".join(lines))

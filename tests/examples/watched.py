@@ -18,6 +18,6 @@ class Ends(Observer):
             file.write(json.dumps({"end": told.end, "tokens": told.tokens}) + "\n")
 
 
-vars(plait)["Engine"] = partial(plait.Engine, observers=[Ends()])
+plait.__dict__["Engine"] = partial(plait.Engine, observers=[Ends()])
 
 from service import app  # noqa: E402, F401  # pyright: ignore[reportMissingImports]
