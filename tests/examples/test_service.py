@@ -31,12 +31,12 @@ LONG = "def main("
 
 
 class Service:
-    """`app` by uvicorn, as the page starts it, at any port."""
+    """By uvicorn as the page starts it, at any port and watched."""
 
     def __init__(self, folder: Path):
         self.log, self.ends = folder / "log", folder / "ends"
         (command,) = re.findall(r"^    (uvicorn .*)$", PAGE, re.MULTILINE)
-        arguments = command.replace("service:app", "watched:app").split()
+        arguments = command.replace("service:app", "--factory watched:watched").split()
         with self.log.open("wb") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", *arguments, "--port", "0"],
@@ -55,12 +55,13 @@ class Service:
         self.port = int(self._said(r"running on http://[\d.]+:(\d+)")[1])
 
     def _said(self, words: str) -> re.Match[str]:
-        while True:
+        until = time.monotonic() + 120
+        while self.process.poll() is None and time.monotonic() < until:
             if found := re.search(words, self.log.read_text()):
                 return found
-            if self.process.poll() is not None:
-                raise RuntimeError(self.log.read_text()[-2000:])
             time.sleep(0.02)
+        self.process.kill()
+        raise RuntimeError(self.log.read_text()[-2000:])
 
     def asked(self, text: str, most: int) -> http.client.HTTPResponse:
         """An answer that has begun; its connection is closed with it."""
