@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-# The three folders are collected as src/plait/..., under the names they are imported by.
-collect_ignore = ["compiler", "dsl", "runtime"]
+# The three folders are collected as src/plait/..., under the names they are imported by; examples are
+# programs of their own.
+collect_ignore = ["compiler", "dsl", "runtime", "examples", "src/plait/examples"]
 
 SKIPS = Path(__file__).parent / "tests" / "skips.txt"
 

@@ -122,6 +122,8 @@ PAGES = [
     "README.md",
     "editors/README.md",
     "examples/README.md",
+    "examples/adaptor/README.md",
+    "examples/service/README.md",
     "tests/cases/README.md",
     "tests/specs/README.md",
     *(
