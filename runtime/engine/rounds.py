@@ -46,6 +46,8 @@ class Flight(NamedTuple):
     round: int
     tickets: tuple[Ticket, ...]
     bucket: int
+    """Requests it has room for."""
+    route: str
     issued: int
 
 
@@ -107,6 +109,11 @@ class Rounds:
     def schedule(self) -> Schedule:
         """That of the newest round."""
         return self.rows.bound.schedule if hasattr(self, "rows") else self.decoder.schedule
+
+    @property
+    def asked_to_end(self) -> bool:
+        """Whether another rank wants all of them to end."""
+        return hasattr(self, "leader") and self.leader.asked_to_end
 
     def ask(self, call: Callable[[], None]) -> None:
         """Has something done between two rounds."""
@@ -345,8 +352,9 @@ class Rounds:
         self.leader.round()
         issued = time.perf_counter_ns()
         round = bound.runner.step(**sizes)
-        bucket = bound.runner.sizes[bound.runner.bucket_for(**sizes)][bound.decoder.dim]
-        self._flight = Flight(round, tuple(self.rows.live), bucket, issued)
+        number = bound.runner.bucket_for(**sizes)
+        bucket = bound.runner.sizes[number][bound.decoder.dim]
+        self._flight = Flight(round, tuple(self.rows.live), bucket, bound.route(number), issued)
 
     def _commit(
         self,
@@ -397,7 +405,7 @@ class Rounds:
             took / 1e9,
             slices,
             exposed,
-            bound.route,
+            flight.route,
         )
         self._said.append(partial(self._watch, "round", event))
 
