@@ -135,7 +135,7 @@ class Rounds:
             except BaseException as error:
                 failure = error
             try:
-                self._close(failure)
+                failure = self._close(failure)
             except Exception as error:
                 failure = failure or error
         self._said.append(partial(ended, failure))
@@ -502,8 +502,8 @@ class Rounds:
             said, self._said = self._said, []
             self._send(said)
 
-    def _close(self, failure: BaseException | None) -> None:
-        """Gives everything back. Whoever still waits is told by the engine."""
+    def _close(self, failure: BaseException | None) -> BaseException | None:
+        """Gives everything back; what has failed by then. Whoever still waits is told by the engine."""
         if failure is None:
             failure = self._end_with_the_others()
         for bound in self._bounds:
@@ -516,6 +516,7 @@ class Rounds:
             self._said.append(partial(swap.done, error))
         if hasattr(self, "rows"):
             self.rows.empty()
+        return failure
 
     def _end_with_the_others(self) -> BaseException | None:
         """Lets the round in flight end, which other ranks are in too; what has failed meanwhile."""

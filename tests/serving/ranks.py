@@ -1,4 +1,4 @@
-"""`plait serve` on two ranks, launched as torchrun does it, by one who sees how each of them ends."""
+"""Programs on several ranks, launched as torchrun does it, by one who sees how each of them ends."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
+SERVE = ("-m", "plait", "serve", "--port", "0")
 SECONDS = "20"
 """For which a rank waits for the other."""
 LONGEST = 120
@@ -19,12 +20,14 @@ LONGEST = 120
 
 
 class Ranks:
-    """`arguments`: of each rank. What they say goes to files of the folder."""
+    """`arguments`: of each rank's program. What they say goes to files of the folder."""
 
-    def __init__(self, folder: Path, *arguments: Sequence[str]):
+    def __init__(
+        self, folder: Path, *arguments: Sequence[str], program: Sequence[str], at: Path | None
+    ):
         folder.mkdir()
         self.errors = [folder / f"{rank}.err" for rank in range(len(arguments))]
-        self._out = [folder / f"{rank}.out" for rank in range(len(arguments))]
+        self.out = [folder / f"{rank}.out" for rank in range(len(arguments))]
         self._store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
         environment = os.environ | {
             "MASTER_ADDR": "127.0.0.1",
@@ -36,10 +39,11 @@ class Ranks:
         }
         self.processes = []
         for rank, own in enumerate(arguments):
-            with self._out[rank].open("wb") as out, self.errors[rank].open("wb") as errors:
+            with self.out[rank].open("wb") as out, self.errors[rank].open("wb") as errors:
                 self.processes.append(
                     subprocess.Popen(
-                        [sys.executable, "-m", "plait", "serve", "--port", "0", *own],
+                        [sys.executable, *program, *own],
+                        cwd=at,
                         stdout=out,
                         stderr=errors,
                         env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
@@ -56,7 +60,7 @@ class Ranks:
             ended = [process.poll() for process in self.processes]
             assert ended == [None] * len(ended) and time.monotonic() < until, self.said(0)
             time.sleep(0.05)
-        return int(self._out[0].read_text().rpartition(":")[2].partition("/")[0])
+        return int(self.out[0].read_text().rpartition(":")[2].partition("/")[0])
 
     def ends(self) -> list[int]:
         """The exit codes, in the order of ranks."""
@@ -64,9 +68,14 @@ class Ranks:
 
 
 @contextmanager
-def ranks(folder: Path, *arguments: Sequence[str]) -> Iterator[Ranks]:
-    """None of them outlives this."""
-    found = Ranks(folder, *arguments)
+def ranks(
+    folder: Path,
+    *arguments: Sequence[str],
+    program: Sequence[str] = SERVE,
+    at: Path | None = None,
+) -> Iterator[Ranks]:
+    """None of them outlives this. `at`: where they run."""
+    found = Ranks(folder, *arguments, program=program, at=at)
     try:
         yield found
     finally:
