@@ -61,6 +61,8 @@ def from_environment(
     patience = max(seconds, SECONDS)  # programs may take a while to come as far as this
     try:
         store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=patience)))
+        # A launcher that starts its ranks again keeps its store, with all that those before said there.
+        store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
         own = PrefixStore(f"plait/{next(_calls)}", store)
         said = digests(schedule, False)
         check_alike(own, rank, size, schedule.name, patience, said, alike or {})
@@ -68,7 +70,9 @@ def from_environment(
         if not dist.is_initialized():
             named = PrefixStore("default", store)
             dist.init_process_group(backend, store=named, rank=rank, world_size=size)
-    except dist.DistError as error:
+    except RankError:
+        raise
+    except RuntimeError as error:
         first = str(error).partition("\n")[0]
         raise RankError(f"ranks do not meet at {_meeting()}: {first}") from error
     world = member(size, backend)

@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soak.ranked import ranked_table
 from soak.served import served_table
 from soak.trial import trial
 from soak.tuning import searched_table, searches
@@ -122,6 +123,13 @@ def servers(requests: int, repeats: int) -> dict:
     """A server under load, in a process of its own."""
     command = [sys.executable, "-m", "soak.served", "--requests", str(requests)]
     command += ["--repeats", str(repeats)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(ran.stdout)
+
+
+def ranked(seed: str, launches: int) -> dict:
+    """A server on two ranks that ends in one way or another, again and again."""
+    command = [sys.executable, "-m", "soak.ranked", "--seed", seed, "--repeats", str(launches)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return json.loads(ran.stdout)
 
@@ -299,6 +307,7 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=30, help="trials of caches in pages")
     parser.add_argument("--requests", type=int, default=2_000, help="to a server, in each repeat")
     parser.add_argument("--repeats", type=int, default=10, help="of the load on a server")
+    parser.add_argument("--launches", type=int, default=40, help="of a server on two ranks")
     parser.add_argument(
         "--engines", type=int, default=2_000, help="that requests come to and leave"
     )
@@ -330,6 +339,8 @@ def main() -> int:
     page += paging_table(paged)
     loaded = servers(options.requests, options.repeats)
     page += served_table(loaded)
+    launched = ranked(options.seed, options.launches)
+    page += ranked_table(launched)
     served = engines(options.seed, options.engines)
     page += engines_table(served)
     if options.write:
@@ -355,6 +366,9 @@ def main() -> int:
     wrong |= bool(loaded["wrong"])
     for one in loaded["wrong"][:5]:
         print(f"a server under load: {one}", file=sys.stderr)
+    wrong |= bool(launched["wrong"])
+    for one in launched["wrong"][:5]:
+        print(f"a server on two ranks: {one}", file=sys.stderr)
     wrong |= bool(truth["wrong"])
     for one in truth["wrong"][:5]:
         print(f"aligning says what is not so: {one}", file=sys.stderr)
