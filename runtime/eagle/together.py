@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from plait.runtime.eagle.chain import rows_of
@@ -17,9 +17,12 @@ from plait.runtime.schedule import Schedule
 
 
 class Together:
-    """This rank among those that were launched, or a process by itself. Raises BindError."""
+    """This rank among those that were launched, or a process by itself; `alike` as in `from_environment`.
 
-    def __init__(self, schedule: Schedule, device: str):
+    Raises BindError, and RankError when ranks do not meet.
+    """
+
+    def __init__(self, schedule: Schedule, device: str, alike: Mapping[str, str] | None = None):
         self.ranks = None
         self.rank, self.size = 0, 1
         self.exchanges = any(
@@ -37,7 +40,7 @@ class Together:
             )
         import torch.distributed as dist
 
-        self.ranks = from_environment(schedule, device)
+        self.ranks = from_environment(schedule, device, alike=alike)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def own(self, requests: list[Request]) -> list[Request]:

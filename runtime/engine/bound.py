@@ -41,10 +41,9 @@ class Bound:
         """What tells the schedule from others of its spec."""
         return ", ".join(f"{name}={value}" for name, value in self.schedule.settings)
 
-    @property
-    def route(self) -> str:
-        """What leads to the programs that rounds take, as `ready=True`; nothing where there is one route."""
-        return ", ".join(f"{name}={value}" for name, value in self.schedule.buckets[-1].route)
+    def route(self, bucket: int) -> str:
+        """What leads to the program of a bucket, as `ready=True`; nothing where there is one route."""
+        return ", ".join(f"{name}={value}" for name, value in self.schedule.buckets[bucket].route)
 
     def sizes(self, live: int) -> dict[str, Any]:
         """What a round of so many requests is stepped with: every guard is agreed to."""
@@ -85,7 +84,23 @@ class Binder:
             trace=trace,
             ranks=self.ranks,
         )
+        try:
+            self._check_traced(runner)
+        except BaseException:
+            runner.close()
+            raise
         return Bound(decoder, runner, trace)
+
+    def _check_traced(self, runner: Runner) -> None:
+        """Raises BindError, RankError."""
+        if runner.peers is None:
+            return
+        what = "whether they keep a trace"
+        if all(runner.peers.settle(what, int(self.traced), int(not self.traced))):
+            raise BindError(
+                "some ranks keep a trace and others none, and what is measured for it they measure together: "
+                "give `trace` to `Engine`, which has an observer then, and to `follow` alike"
+            )
 
     def of(self, decoder: Decoder, schedule: Schedule) -> Bound:
         """Another schedule on the memory of a decoder. Raises as `__call__`."""

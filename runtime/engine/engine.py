@@ -212,6 +212,11 @@ class Engine:
         return self._rounds.schedule
 
     @property
+    def asked_to_end(self) -> bool:
+        """Whether one of its other ranks was told to end: then it should drain, which ends all."""
+        return self._rounds.asked_to_end
+
+    @property
     def waiting(self) -> int:
         """Requests that are in no row yet."""
         return len(self._waiting)

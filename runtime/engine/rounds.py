@@ -46,6 +46,8 @@ class Flight(NamedTuple):
     round: int
     tickets: tuple[Ticket, ...]
     bucket: int
+    """Requests it has room for."""
+    route: str
     issued: int
 
 
@@ -108,6 +110,11 @@ class Rounds:
         """That of the newest round."""
         return self.rows.bound.schedule if hasattr(self, "rows") else self.decoder.schedule
 
+    @property
+    def asked_to_end(self) -> bool:
+        """Whether another rank wants all of them to end."""
+        return hasattr(self, "leader") and self.leader.asked_to_end
+
     def ask(self, call: Callable[[], None]) -> None:
         """Has something done between two rounds."""
         self._inbox.append(call)
@@ -128,7 +135,7 @@ class Rounds:
             except BaseException as error:
                 failure = error
             try:
-                self._close(failure)
+                failure = self._close(failure)
             except Exception as error:
                 failure = failure or error
         self._said.append(partial(ended, failure))
@@ -345,8 +352,9 @@ class Rounds:
         self.leader.round()
         issued = time.perf_counter_ns()
         round = bound.runner.step(**sizes)
-        bucket = bound.runner.sizes[bound.runner.bucket_for(**sizes)][bound.decoder.dim]
-        self._flight = Flight(round, tuple(self.rows.live), bucket, issued)
+        number = bound.runner.bucket_for(**sizes)
+        bucket = bound.runner.sizes[number][bound.decoder.dim]
+        self._flight = Flight(round, tuple(self.rows.live), bucket, bound.route(number), issued)
 
     def _commit(
         self,
@@ -397,7 +405,7 @@ class Rounds:
             took / 1e9,
             slices,
             exposed,
-            bound.route,
+            flight.route,
         )
         self._said.append(partial(self._watch, "round", event))
 
@@ -494,8 +502,8 @@ class Rounds:
             said, self._said = self._said, []
             self._send(said)
 
-    def _close(self, failure: BaseException | None) -> None:
-        """Gives everything back. Whoever still waits is told by the engine."""
+    def _close(self, failure: BaseException | None) -> BaseException | None:
+        """Gives everything back; what has failed by then. Whoever still waits is told by the engine."""
         if failure is None:
             failure = self._end_with_the_others()
         for bound in self._bounds:
@@ -508,6 +516,7 @@ class Rounds:
             self._said.append(partial(swap.done, error))
         if hasattr(self, "rows"):
             self.rows.empty()
+        return failure
 
     def _end_with_the_others(self) -> BaseException | None:
         """Lets the round in flight end, which other ranks are in too; what has failed meanwhile."""

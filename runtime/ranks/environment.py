@@ -7,6 +7,8 @@ Groups are runs of ranks: of 8, `group world = 8` is all, and `group tp = 4 in w
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
@@ -14,7 +16,17 @@ import torch.distributed as dist
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
-from plait.runtime.ranks.group import ACCELERATORS, HOSTS, Member, Ranks, seconds_to_wait
+from plait.runtime.ranks.alike import check_alike
+from plait.runtime.ranks.error import RankError
+from plait.runtime.ranks.group import (
+    ACCELERATORS,
+    HOSTS,
+    SECONDS,
+    Member,
+    Ranks,
+    seconds_to_wait,
+)
+from plait.runtime.ranks.same_schedule import digests
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
@@ -27,24 +39,49 @@ def launched() -> bool:
     return os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ
 
 
+def rank_launched() -> int:
+    """This process's number among those that were launched; 0 for one by itself."""
+    return int(os.environ["RANK"]) if launched() else 0
+
+
 def from_environment(
-    schedule: Schedule, device: str = "cpu", seconds: float | None = None
+    schedule: Schedule,
+    device: str = "cpu",
+    seconds: float | None = None,
+    alike: Mapping[str, str] | None = None,
 ) -> Ranks:
     """All ranks that were launched, and the groups of a schedule among them.
 
-    Without `seconds` a rank waits as long as `PLAIT_WATCHDOG_S` says. Raises BindError when it is not
-    known which ranks a group has: then they are given as `Ranks`. Raises ValueError for wrong seconds.
+    Without `seconds` a rank waits as long as `PLAIT_WATCHDOG_S` says. `alike`: what else is to be the same
+    on all ranks, by name. Raises BindError when ranks differ, or it is not known which ranks a group has:
+    then they are given as `Ranks`. Raises RankError when ranks do not meet, ValueError for wrong seconds.
     """
     seconds = seconds_to_wait() if seconds is None else seconds
     backend = ACCELERATORS.get(device.split(":")[0], HOSTS)
-    store, rank, size = next(rendezvous("env://"))
-    sizes = sizes_of(schedule, size)
-    if not dist.is_initialized():
-        named = PrefixStore("default", store)
-        dist.init_process_group(backend, store=named, rank=rank, world_size=size)
+    patience = max(seconds, SECONDS)  # programs may take a while to come as far as this
+    try:
+        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=patience)))
+        # A launcher that starts its ranks again keeps its store, with all that those before said there.
+        store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+        own = PrefixStore(f"plait/{next(_calls)}", store)
+        said = digests(schedule, False)
+        check_alike(own, rank, size, schedule.name, patience, said, alike or {})
+        sizes = sizes_of(schedule, size)
+        if not dist.is_initialized():
+            named = PrefixStore("default", store)
+            dist.init_process_group(backend, store=named, rank=rank, world_size=size)
+    except RankError:
+        raise
+    except RuntimeError as error:
+        first = str(error).partition("\n")[0]
+        raise RankError(f"ranks do not meet at {_meeting()}: {first}") from error
     world = member(size, backend)
     groups = {name: member(size, backend) for name, size in sizes.items()}
-    return Ranks(world, groups, PrefixStore(f"plait/{next(_calls)}", store), seconds)
+    return Ranks(world, groups, own, seconds)
+
+
+def _meeting() -> str:
+    return f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
 
 
 def member(size: int, backend: str = HOSTS) -> Member:

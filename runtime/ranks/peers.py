@@ -33,6 +33,8 @@ SLOWEST = 1.0
 """Seconds from one to the next, at most."""
 LONGEST = 2000
 """Letters of an error that others are told of."""
+MOST_NAMED = 2
+"""Collectives of a graph that are named in messages."""
 WORLD = -1
 """Stands for all ranks where a group is named by its number."""
 
@@ -81,6 +83,11 @@ class Peers:
     def together(self) -> bool:
         """Whether graphs hold collectives: then all ranks capture all of them, in one order."""
         return any(item[0] == "capture" for route in self._routes for _, item in route)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the store is gone, and so most likely whoever launched the ranks."""
+        return self._board.lost
 
     def wished(self, live: Mapping[str, Any], idle: bool) -> dict[str, Any]:
         """What this rank says: one that is idle says yes to all guards that are voted on."""
@@ -326,6 +333,8 @@ class Peers:
         capture = self.schedule.captures[number]
         phases = [self.schedule.phases[phase] for phase in capture.phases]
         within = [f"`{p.name}` ({self._collective(p)})" for p in phases if p.collective is not None]
+        if len(within) > MOST_NAMED:
+            within = [f"{within[0]} and {len(within) - 1} more"]
         what = f"the graph `{capture.name}` with {', '.join(within)}"
         return what, self.schedule.place_of(capture.place)
 

@@ -38,7 +38,7 @@ LONGEST_WAIT = 60
 """Seconds after which a client is told to try again at most."""
 GONE = 499
 """What the log calls a response that nobody waited for."""
-CLOSED = "the server takes no requests now: it is starting, ending, or its engine has failed"
+CLOSED = "the server takes no requests now: it is starting or ending"
 
 
 @dataclass
@@ -115,7 +115,9 @@ class Service:
 
     def _check_ready(self) -> None:
         """Raises ApiError."""
-        if not self.ready or self.engine.failure is not None:
+        if (failure := self.engine.failure) is not None:
+            raise ApiError(503, f"the engine has failed: {failure}", code="engine_failed")
+        if not self.ready:
             raise ApiError(503, CLOSED, headers={"Retry-After": "1"})
 
     def _answer(self, request: Request, asked: Asked, kind: type[Reply]) -> Response:
@@ -178,7 +180,7 @@ class Answer(Response):
         if piece.end in REASONS:
             response = JSONResponse(self.reply.whole(piece))
         else:
-            failed = _failed(piece)
+            failed = self._failed(piece)
             response = JSONResponse(failed.body, failed.status)
         await response(scope, receive, send)
         return piece, response.status_code
@@ -188,7 +190,7 @@ class Answer(Response):
         # A request that fails at once is answered as such, so nothing is sent before its first piece.
         piece = await anext(pieces)
         if piece.end is not None and piece.end not in REASONS and not piece.tokens:
-            failed = _failed(piece)
+            failed = self._failed(piece)
             await JSONResponse(failed.body, failed.status)(scope, receive, send)
             return piece, failed.status
         headers = [
@@ -206,9 +208,19 @@ class Answer(Response):
                 break
             piece = await anext(pieces)
         else:
-            await _send(send, [_failed(piece).body])
+            await _send(send, [self._failed(piece).body])
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return piece, 200
+
+    def _failed(self, piece: Piece) -> ApiError:
+        """Of a request that ended before it was done."""
+        if piece.end is End.DEADLINE:
+            return ApiError(504, "the request took longer than the server allows", code="deadline")
+        if piece.end is End.CANCELLED:
+            return ApiError(503, "the server ended before the request did: try again")
+        if (failure := self.service.engine.failure) is not None:
+            return ApiError(503, f"the engine has failed: {failure}", code="engine_failed")
+        return ApiError(500, f"the request has failed: {piece.error}")
 
     @asynccontextmanager
     async def _watched(self, receive: Receive) -> AsyncIterator[None]:
@@ -324,15 +336,6 @@ def _gone(request: Request, error: Exception) -> Response:
 def _broken(request: Request, error: Exception) -> Response:
     log.error("a request has failed", exc_info=error, extra={"fields": {"path": request.url.path}})
     return JSONResponse(error_body(500, "the server has failed; its log says why"), 500)
-
-
-def _failed(piece: Piece) -> ApiError:
-    """Of a request that ended before it was done."""
-    if piece.end is End.DEADLINE:
-        return ApiError(504, "the request took longer than the server allows", code="deadline")
-    if piece.end is End.CANCELLED:
-        return ApiError(503, "the server ended before the request did: try again")
-    return ApiError(500, f"the request has failed: {piece.error}")
 
 
 async def _send(send: Send, chunks: Sequence[dict[str, Any]]) -> None:

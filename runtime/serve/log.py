@@ -11,7 +11,14 @@ requests = logging.getLogger("plait.serve")
 
 
 class Lines(logging.Formatter):
-    """`fields` of a record stand behind what every record has. ASCII, so no terminal obeys any of it."""
+    """`fields` of a record stand behind what every record has. ASCII, so no terminal obeys any of it.
+
+    `rank`: that of this process, where there are several.
+    """
+
+    def __init__(self, rank: int | None = None):
+        super().__init__()
+        self._rank = rank
 
     def format(self, record: logging.LogRecord) -> str:
         found: dict[str, Any] = {
@@ -19,16 +26,18 @@ class Lines(logging.Formatter):
             "level": record.levelname.lower(),
             "event": record.getMessage(),
         }
+        if self._rank is not None:
+            found["rank"] = self._rank
         found |= getattr(record, "fields", {})
         if record.exc_info:
             found["traceback"] = self.formatException(record.exc_info)
         return json.dumps(found)
 
 
-def log_lines(file: TextIO) -> None:
+def log_lines(file: TextIO, rank: int | None = None) -> None:
     """Has Plait and uvicorn log there, and nowhere else."""
     handler = logging.StreamHandler(file)
-    handler.setFormatter(Lines())
+    handler.setFormatter(Lines(rank))
     for name, level in (("plait", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]

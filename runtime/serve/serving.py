@@ -79,22 +79,26 @@ class Server:
             if not begun.done():
                 begun.cancel()
                 await asyncio.wait([begun])
-                return True
-            begun.result()
-            self.service.ready = True
-            say("ready")
+            else:
+                begun.result()
+                self.service.ready = True
+                say("ready")
             while not served.done():
                 await asyncio.wait([served], timeout=LOOK)
                 if engine.failure is not None:
                     raise engine.failure
+                if engine.asked_to_end and not self._uvicorn.should_exit:
+                    self.stop()
             served.result()
-            say("ended", cut_off=self.service.cut_off)
-            return not self.service.cut_off
         finally:
             if not self._uvicorn.should_exit:
                 self.stop()
             await asyncio.wait([served])
             await engine.close()
+        if engine.failure is not None:
+            raise engine.failure
+        say("ended", cut_off=self.service.cut_off)
+        return not self.service.cut_off
 
     def stop(self) -> None:
         """Takes no more requests; ends when those it has have ended, or are cut off. Told twice, at once."""

@@ -156,7 +156,8 @@ def expected(checkpoint: Checkpoint, given: Sequence[Case]) -> list[list[int]]:
         for prompt, case in zip(prompts, given, strict=True)
         if case.sampling.temperature
     ]
-    first, second = iter(greedy), iter(asyncio.run(_one_by_one(model, sampled)))
+    drawn = asyncio.run(_one_by_one(model, sampled)) if sampled else []
+    first, second = iter(greedy), iter(drawn)
     return [next(second) if case.sampling.temperature else next(first).tokens for case in given]
 
 

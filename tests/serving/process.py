@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,23 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 class Served:
-    """`log`: where its lines go, behind those of servers before it."""
+    """`log`: where its lines go, behind those of servers before it. `launcher`: of Python, what starts it."""
 
-    def __init__(self, log: Path, *arguments: str, port: int = 0, **environment: str):
+    def __init__(
+        self,
+        log: Path,
+        *arguments: str,
+        port: int = 0,
+        launcher: Sequence[str] = (),
+        **environment: str,
+    ):
         self.log = log
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "plait", "serve", "--port", str(port), *arguments],
+                [
+                    *(sys.executable, *launcher, "-m", "plait", "serve"),
+                    *("--port", str(port), *arguments),
+                ],
                 stdout=subprocess.PIPE,
                 stderr=file,
                 text=True,
@@ -62,7 +72,7 @@ class Served:
 
     def lines(self) -> list[dict[str, Any]]:
         """What it has logged."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        return lines_of(self.log)
 
     def resident(self) -> int:
         """Bytes of its memory."""
@@ -73,6 +83,11 @@ class Served:
         """Its exit code, when it was told to end."""
         self.process.terminate()
         return self.process.wait(60)
+
+
+def lines_of(log: Path) -> list[dict[str, Any]]:
+    """Those of a server; a launcher has others."""
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
 
 
 @contextmanager

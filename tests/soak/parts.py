@@ -125,4 +125,10 @@ PARTS = (
         _each("wrong", "a server under load: "),
         seeded=False,
     ),
+    Part(
+        "soak.ranked",
+        (Count("launches", 40, "of a server on two ranks", "repeats"),),
+        tables.ranked_table,
+        _each("wrong", "a server on two ranks: "),
+    ),
 )

@@ -197,3 +197,20 @@ def served_table(found: dict) -> str:
         f"{found['seconds']:.0f} s",
     )
     return table(says, head, [row])
+
+
+def ranked_table(found: dict) -> str:
+    says = (
+        "`plait serve` on two ranks, exact mode, one of which is killed or told to end while",
+        "clients read. Told to end, all ranks end with 0 and what has begun has all it asked for;",
+        "without a rank the other ends with 3, and each client has the beginning of its own tokens",
+        "and an error, or a connection that breaks.",
+    )
+    head = ("launches", "asked", "whole", "a part", "nothing", "failures", "time")
+    counts = (found[name] for name in ("repeats", "asked", "whole", "part", "none"))
+    row = (
+        *(f"{count:,}" for count in counts),
+        len(found["wrong"]),
+        f"{found['seconds']:.0f} s",
+    )
+    return table(says, head, [row])

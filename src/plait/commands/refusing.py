@@ -14,10 +14,13 @@ def refusing_runs() -> Iterator[None]:
     from plait.runtime.devices.base import DeviceError
     from plait.runtime.devices.job import PhaseError
     from plait.runtime.devices.refusals import CaptureError
+    from plait.runtime.ranks.error import RankError
     from plait.runtime.runner import BindError
 
     try:
         yield
+    except RankError as error:
+        raise Refused(str(error), WRONG_ENVIRONMENT) from None
     except (*_of_decoding(), BindError, CaptureError, PhaseError) as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled
+from plait.commands.following import exchanges, follow_first, parallel_decoder
 from plait.commands.refusing import refusing_runs
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
     import socket
 
+    from plait.runtime.ranks.group import Ranks
     from plait.runtime.schedule import Schedule
     from plait.runtime.serve.app import Service
 
@@ -99,15 +101,31 @@ def run(options: argparse.Namespace) -> int:
     import prometheus_client  # noqa: F401  before anything takes long
     import uvicorn  # noqa: F401
 
-    from plait.runtime.serve.log import log_lines
+    from plait.runtime.ranks.environment import launched, rank_launched
 
     token = _token(options)
     _check(options)
     schedule = compiled(options, options.spec)
+    if not launched():
+        return _serve_requests(options, schedule, token, None)
+    rank = rank_launched()
+    try:
+        if rank:
+            return follow_first(options, schedule, rank)
+        return _serve_requests(options, schedule, token, rank)
+    except Refused as refused:
+        raise Refused(f"rank {rank}: {refused}", refused.code) from None
+
+
+def _serve_requests(
+    options: argparse.Namespace, schedule: Schedule, token: str | None, rank: int | None
+) -> int:
+    from plait.runtime.serve.log import log_lines
+
     made = _listening(options, token)
     try:
         service = _service(options, schedule)
-        log_lines(sys.stderr)
+        log_lines(sys.stderr, rank)
         return asyncio.run(_serve(options, service, made, token))
     finally:
         made.close()
@@ -132,6 +150,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
     from plait.runtime.eagle.decoder import TinyDecoder
     from plait.runtime.engine.engine import Engine
     from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.ranks.environment import launched
     from plait.runtime.serve.app import Service
     from plait.runtime.serve.metrics import Metrics
     from plait.runtime.serve.page.feed import Feed
@@ -140,7 +159,11 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
     torch.set_num_threads(1)
     with refusing_runs():
         checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
-        decoder = TinyDecoder(schedule, checkpoint.model(options.mode), pages=options.pages)
+        ranks: Ranks | None = None
+        if exchanges(schedule) or launched():
+            decoder, ranks = parallel_decoder(options, schedule, checkpoint)
+        else:
+            decoder = TinyDecoder(schedule, checkpoint.model(options.mode), pages=options.pages)
     served = served_tiny(options.name, checkpoint.tokenizer, checkpoint.shape.bos, schedule)
     metrics, feed = Metrics(), Feed()
     engine = Engine(
@@ -150,6 +173,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
         decode=checkpoint.tokenizer.decode,
         observers=[metrics, feed],
         trace=options.trace,
+        ranks=ranks,
     )
     limits = Limits(
         options.max_body,

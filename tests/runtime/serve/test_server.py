@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
 
 from drawing.counted import Counted, counted, plain
 from plait import Prompt
+from plait.runtime.serve.errors import ApiError
 from plait.runtime.serve.log import Lines
 from plait.runtime.serve.served import Limits, Served
 from serving.events import asked, events, status_of
@@ -349,7 +351,8 @@ def test_a_request_that_fails_says_so() -> None:
 
 
 def test_an_engine_that_has_failed_ends_the_server() -> None:
-    """With what the engine has failed by, so that whoever watches over it starts another."""
+    """With what the engine has failed by, so that whoever watches over it starts another; meanwhile health
+    and readiness say it."""
 
     class Broken(Counted):
         def held(self) -> dict[str, int]:
@@ -359,6 +362,11 @@ def test_an_engine_that_has_failed_ends_the_server() -> None:
         assert host.get("/metrics")[0] == 200
         host.thread.join(30)
     assert isinstance(host.failure, MemoryError)
+    for asked_for in (host.service.health, host.service.readiness):
+        with pytest.raises(ApiError) as refused:
+            asyncio.run(asked_for(Request({"type": "http"})))
+        assert refused.value.status == 503
+        assert refused.value.message == "the engine has failed: no memory is left"
 
 
 def test_the_log_has_a_line_for_every_request(caplog: pytest.LogCaptureFixture) -> None:
