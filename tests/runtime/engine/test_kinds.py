@@ -21,6 +21,7 @@ from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.eagle.decoder import PART, TinyDecoder
 from plait.runtime.eagle.forms import decoder_of
 from plait.runtime.eagle.lengths import Lengths
+from plait.runtime.eagle.ragged import PagedRagged
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
@@ -262,6 +263,29 @@ def test_a_policy_chooses_among_kinds(name: str) -> None:
     assert not any(told.entered_again for told in noted.swaps)
     if name == "turns":
         assert {told.settings for told in noted.rounds} == {told.settings for told in noted.swaps}
+
+
+def test_a_ragged_round_that_fails_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was live is restored from its tokens, and verifies all rows at first, as what is new does."""
+    unpack, calls, faults = PagedRagged.unpack, count(1), []
+
+    def broken(self, states, verify_lens, rows_hidden) -> None:
+        if next(calls) in (3, 4, 9):
+            raise ValueError("as it was told")
+        unpack(self, states, verify_lens, rows_hidden)
+
+    class Faults(Observer):
+        def fault(self, told: Any) -> None:
+            faults.append(told.restored)
+
+    async def work() -> None:
+        decoder = TinyDecoder(kind("ragged"), model())
+        async with Engine(decoder, observers=[Faults()]) as engine:
+            await check(engine)
+
+    monkeypatch.setattr(PagedRagged, "unpack", broken)
+    asyncio.run(work())
+    assert faults == [True] * 3
 
 
 def test_what_a_round_finds_out_belongs_to_who_was_in_it() -> None:
