@@ -155,7 +155,10 @@ class Noted(Observer):
 def test_tokens_are_those_of_one_a_round(name: str) -> None:
     """Greedy and sampled, with their log probabilities, whoever joins and leaves beside them."""
     noted, decoder = Noted(), decoder_of(kind(name), model())
-    stepped = stepping(decoder) if isinstance(decoder, TinyDecoder) else []
+    stepped: list[Mapping[str, int]] = []
+    if isinstance(decoder, TinyDecoder):
+        stepped = stepping(decoder)
+        decoder.lengths.least = 0.9  # much of what is not verified would have been accepted
 
     async def work() -> None:
         async with Engine(decoder, observers=[noted]) as engine:
