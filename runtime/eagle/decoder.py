@@ -1,7 +1,7 @@
-"""The tiny model as an engine's decoder: chains, caches in pages, and sampling of each request's own.
+"""The tiny model as an engine's decoder: chains, trees and ragged verify, on caches in pages.
 
-A request has pages for its last token when it enters. The beginnings of texts that were there before are
-shared, and only what follows them goes through the model.
+Each request samples in its own way, and has pages for its last token when it enters. The beginnings of
+texts that were there before are shared, and only what follows them goes through the model.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from copy import copy
 from itertools import count
 
 import torch
+from torch import Tensor
 
 from plait.runtime.eagle.chain import check_fits, check_room, dim_of
+from plait.runtime.eagle.lengths import Lengths
 from plait.runtime.eagle.memory import Memory
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.ragged import PagedRagged
@@ -47,6 +49,8 @@ class TinyDecoder:
             )
         check_room(schedule, model, pages, size)
         self.memory = Memory(model, pages, size, most)
+        self.ahead = _ahead(schedule)
+        self.lengths = Lengths()
         self._prompts: dict[int, Prompt] = {}
         """By row."""
         self._begun: dict[int, Begun] = {}
@@ -59,7 +63,6 @@ class TinyDecoder:
         self.schedule = schedule
         self.dim = dim_of(schedule)
         self.vocab = model.shape.vocab
-        self.ahead = _ahead(schedule)
         self.context = min(model.shape.context, self.memory.rows.span - self.ahead)
         self.reports = any(buffer.name == LOGPROBS for buffer in schedule.buffers)
         """Whether log probabilities come out of its rounds."""
@@ -71,11 +74,11 @@ class TinyDecoder:
         rows = width_of(schedule, "tree")
         chain = PagedChain(self.memory, rows, captured)
         names = {buffer.name for buffer in schedule.buffers}
-        if "verify_lens" in names:
-            return PagedRagged(chain, rows, captured, self.dim)
-        if "ancestors" not in names:
+        if not names & {"verify_lens", "ancestors"}:
             return chain
         most = width_of(schedule, "candidate")
+        if "verify_lens" in names:
+            return PagedRagged(chain, rows, captured, self.dim, most, self.lengths)
         return PagedTree(chain, rows, captured, steps_of(schedule), most)
 
     def for_schedule(self, schedule: Schedule) -> TinyDecoder:
@@ -95,6 +98,11 @@ class TinyDecoder:
         found = copy(self)
         found._bind(schedule)
         return found
+
+    def sizes(self, live: int) -> Mapping[str, int]:
+        if isinstance(self.chain, PagedRagged):
+            return self.chain.sizes(live)
+        return {self.dim: live}
 
     def bodies(self) -> Mapping[str, Callable[..., object]]:
         return self.chain.bodies()
@@ -118,10 +126,11 @@ class TinyDecoder:
         try:
             while begun.advance():
                 pass
-            entered = begun.end(row)
+            entered = begun.end(row, self.chain.drafted)
         finally:
             begun.close()
         self._prompts[row] = prompt
+        self.lengths.enter(row)
         self._settle()
         return entered
 
@@ -140,10 +149,12 @@ class TinyDecoder:
     def move(self, source: int, target: int) -> None:
         self.memory.rows.move(source, target)
         self._prompts[target] = self._prompts.pop(source)
+        self.lengths.move(source, target)
 
     def leave(self, row: int, tokens: Sequence[int]) -> None:
         """Given no tokens, nothing of it is kept but what others share: as after a fault."""
         del self._prompts[row]
+        self.lengths.leave(row)
         try:
             self.memory.rows.keep(row, tokens)
         finally:
@@ -234,8 +245,8 @@ class Begun:
             self.done = end
         return self.left > PART and self.row in self.decoder._begun
 
-    def end(self, row: int) -> Entered:
-        """Runs the last part, and takes it all into a row."""
+    def end(self, row: int, drafted: Callable[[Tensor], dict[str, Tensor]]) -> Entered:
+        """Runs the last part, and takes it all into a row; `drafted` is of the schedule by then."""
         with torch.no_grad():
             states = self.memory.target(self.row, self.tokens, self.done, len(self.tokens))
             logits = self.memory.model.logits(states[-1])
@@ -243,7 +254,7 @@ class Begun:
             token = first_token(logits, len(self.tokens), carried)
             following = (*self.tokens[self.done + 1 :], token)
             hidden = self.memory.nextn(self.row, states, following, self.done)[-1]
-            carried |= self.decoder.chain.drafted(hidden)
+            carried |= drafted(hidden)
         rows = self.memory.rows
         rows.keep(self.row, (*self.tokens, token))
         rows.move(self.row, row)

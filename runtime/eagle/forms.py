@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from plait.runtime.eagle.decoder import TinyDecoder
 from plait.runtime.eagle.paged import Paged, Ragged, is_paged, is_ragged
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.lookup.decoder import LookupDecoder
 from plait.runtime.lookup.paged import LookedUp, is_lookup
 from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.model import TinyModel
@@ -21,6 +23,17 @@ def speculative(schedule: Schedule, *given: Any, **options: Any) -> Speculative:
         return Speculative(schedule, *given, **options)
     form = Ragged if is_ragged(schedule) else Paged
     return form(schedule, *given, **options)
+
+
+def decoder_of(
+    schedule: Schedule, model: Target, *, pages: int | None = None
+) -> TinyDecoder | LookupDecoder:
+    """An engine's decoder, by the form of the round. Raises BindError."""
+    if is_lookup(schedule):
+        return LookupDecoder(schedule, model, pages=pages)
+    check_drafts(schedule, model)
+    assert isinstance(model, TinyModel)
+    return TinyDecoder(schedule, model, pages=pages)
 
 
 def check_drafts(schedule: Schedule, model: Target) -> None:

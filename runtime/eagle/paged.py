@@ -10,17 +10,14 @@ from torch import Tensor
 
 from plait.runtime.eagle.chain import TOKENS
 from plait.runtime.eagle.decoder import TinyDecoder, steps_of, width_of
-from plait.runtime.eagle.ragged import PagedRagged, unpacked
+from plait.runtime.eagle.ragged import unpacked
 from plait.runtime.eagle.request import Request
 from plait.runtime.eagle.speculative import Bound, Speculative
 from plait.runtime.eagle.tree_nodes import in_order
-from plait.runtime.engine.decoder import Decoder
+from plait.runtime.engine.decoder import Decoder, Sized
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
-
-LEAST = 0.2
-"""Nearer to no saving than to no loss: a row more of a tier costs little, and a token less much."""
 
 
 class Paged(Speculative):
@@ -65,55 +62,19 @@ class Paged(Speculative):
 class Ragged(Paged):
     """Of each request as many rows are verified as its last candidates were sure of; of a new one all."""
 
-    def __init__(self, *given: Any, least: float = LEAST, **options: Any):
-        """`least`: what a candidate of the round before was sure of, for another to be verified."""
-        self.least = least
-        self._sure: dict[int, list[float]] = {}
-        """Of each live request, by identity: how sure its last candidates were."""
+    def __init__(self, *given: Any, **options: Any):
         self.verified: Counter[int] = Counter()
         """Rows that requests verified in the rounds of each bucket, by its number."""
         super().__init__(*given, **options)
-
-    def _bound(self, schedule: Schedule, model: TinyModel, span: int) -> Bound:
-        bound = super()._bound(schedule, model, span)
-        assert isinstance(bound, TinyDecoder) and isinstance(bound.chain, PagedRagged)
-        self.ragged = bound.chain
-        return bound
 
     def prepare(self, progress: Callable[[str], None], count: int) -> None:
         """Nothing: most pairs of requests and tiers never meet, and the others are bound when they do."""
 
     def _sizes(self) -> dict[str, int]:
-        self.ragged.lens = [self._length(request) for request in self.live]
-        sizes = super()._sizes() | {TOKENS: sum(self.ragged.lens)}
+        assert isinstance(self.decoder, Sized)
+        sizes = dict(self.decoder.sizes(len(self.live)))
         self.verified[self.runner.bucket_for(**sizes)] += sizes[TOKENS]
         return sizes
-
-    def _length(self, request: Request) -> int:
-        sure = self._sure.get(id(request))
-        return self.rows if sure is None else 1 + sum(one >= self.least for one in sure)
-
-    def _commit(self, out_tokens: Tensor, **others: Tensor) -> None:
-        self._learn(others["out_sure"])
-        super()._commit(out_tokens)
-
-    def _settle(self) -> None:
-        self.runner.drain()
-        self._learn(self.runner.buffer("out_sure"))
-        super()._settle()
-
-    def _learn(self, out_sure: Tensor) -> None:
-        for request, sure in zip(self._in_flight, out_sure.tolist(), strict=False):
-            self._sure[id(request)] = sure
-
-    def _prefill(self, request: Request, slot: int) -> None:
-        self._sure.pop(id(request), None)
-        super()._prefill(request, slot)
-
-    def _leave(self, slot: int) -> None:
-        if slot < len(self.live):
-            self._sure.pop(id(self.live[slot]), None)
-        super()._leave(slot)
 
     def _by_request(self, logits: Tensor, accepting: Mapping[str, Tensor]) -> Tensor:
         return unpacked(logits, accepting["verify_lens"], self.rows)

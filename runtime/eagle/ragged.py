@@ -14,24 +14,43 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plait.runtime.eagle.chain import TOKENS
+from plait.runtime.eagle.lengths import Lengths
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.models.tiny.paged import PagedPlan
 
 
 class PagedRagged:
-    """Bodies and opaque buffers; up to `rows` are verified a request, and of all `dim` counts requests."""
+    """Bodies and opaque buffers; up to `rows` are verified a request, and of all `dim` counts requests.
 
-    def __init__(self, chain: PagedChain, rows: int, captured: bool, dim: str):
+    `most` candidates are carried, of which the first begins the draft.
+    """
+
+    def __init__(
+        self,
+        chain: PagedChain,
+        rows: int,
+        captured: bool,
+        dim: str,
+        most: int,
+        lengths: Lengths,
+    ):
         """`captured`: as of the chain."""
         self.chain = chain
         self.model = chain.memory.model
         self.paged = chain.paged
         self.rows = rows
         self.dim = dim
-        self.lens: list[int] = []
-        """That the next round verifies, by row; whoever steps it says so before."""
-        self._tree = PagedTree(chain, rows, captured, rows - 1, 1)
+        self.lengths = lengths
+        self._lens: list[int] = []
+        """That the next round verifies, by row."""
+        self._tree = PagedTree(chain, rows, captured, rows - 1, most)
+
+    def sizes(self, live: int) -> dict[str, int]:
+        """What the next round is stepped with, of so many requests."""
+        self._lens = self.lengths.of(live, self.rows)
+        return {self.dim: live, TOKENS: sum(self._lens)}
 
     def bodies(self) -> dict[str, Callable[..., None]]:
         """By phase name; `commit` belongs to whoever takes the tokens."""
@@ -49,6 +68,7 @@ class PagedRagged:
             "unpack": self.unpack,
             "nextn_extend": self._tree.nextn_extend,
             "publish": self.publish,
+            "learn": self.learn,
         }
 
     def opaque(self) -> dict[str, Any]:
@@ -64,8 +84,12 @@ class PagedRagged:
     # Lengths
 
     def choose(self, lens_host: Tensor) -> None:
+        self.lengths.begin(self, len(self._lens))
         lens_host.zero_()
-        lens_host[: len(self.lens)] = torch.tensor(self.lens)
+        lens_host[: len(self._lens)] = torch.tensor(self._lens)
+
+    def learn(self, out_sure: Tensor) -> None:
+        self.lengths.learn(self, out_sure.tolist())
 
     def stage(self, lens_host: Tensor, verify_lens: Tensor) -> None:
         verify_lens.copy_(lens_host)

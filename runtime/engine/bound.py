@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import Device
-from plait.runtime.engine.decoder import Decoder, ForSchedules
+from plait.runtime.engine.decoder import Decoder, ForSchedules, Sized
 from plait.runtime.engine.taken import TOKENS, check_taken
 from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
@@ -49,7 +49,9 @@ class Bound:
         """What a round of so many requests is stepped with: every guard is agreed to."""
         route = self.schedule.buckets[-1].route
         guards = [name for name, value in route if value in (True, False)]
-        return {self.decoder.dim: live} | dict.fromkeys(guards, True)
+        decoder = self.decoder
+        sizes = decoder.sizes(live) if isinstance(decoder, Sized) else {decoder.dim: live}
+        return {**sizes, **dict.fromkeys(guards, True)}
 
     def published(self) -> list[Any]:
         """Tokens, log probabilities and likeliest tokens of the newest round; None where there are none."""

@@ -92,6 +92,16 @@ class Checks(Protocol):
         ...
 
 
+@runtime_checkable
+class Sized(Protocol):
+    """What a decoder may have beside, whose rounds have other sizes than the number of requests too."""
+
+    def sizes(self, live: int) -> Mapping[str, int]:
+        """By dim, those of the next round of so many requests; one may be in flight. It is asked again
+        for every round, and now and then for one that does not come."""
+        ...
+
+
 class Prefill(Protocol):
     """A prompt that is under way. What it holds of the memory it gives up when it is closed."""
 

@@ -32,7 +32,7 @@ def first_token(logits: Tensor, position: int, sampling: Mapping[str, Tensor]) -
 
 
 def logprobs_of(logits: Tensor) -> Tensor:
-    """`[vocab]`"""
-    ranks = ranked(logits)
-    found = of_likeliest(ranks, logits.shape[-1])
+    """`[vocab]`, as a round would give them, whose buffers are of f32."""
+    ranks = ranked(logits.float())
+    found = of_likeliest(ranks, logits.shape[-1]).float()
     return torch.empty_like(found).scatter_(-1, ranks.tokens, found)

@@ -148,6 +148,8 @@ def test_r6_verify_is_padded_by_tokens() -> None:
         "verify.forward": 16
     }
     assert widths(fixed, fixed.bucket_for(bs=5, tokens=15, in_grid=True)) == {"verify.forward": 32}
+    service = schedule("service_ragged")
+    assert widths(service, service.bucket_for(bs=5, tokens=15))["verify"] == 16
     graphs = [row for row in diff(fixed, ragged).rows if row.name == "verify.forward"]
     assert [row.kind for row in graphs] == ["capture"]
 

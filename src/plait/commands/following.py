@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.refusing import refusing_runs
@@ -13,6 +12,7 @@ from plait.exit import FINE, WRONG_ENVIRONMENT, Refused
 
 if TYPE_CHECKING:
     from plait.runtime.eagle.parallel_decoder import ParallelDecoder
+    from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
     from plait.runtime.models.tiny.checkpoint import Checkpoint
     from plait.runtime.ranks.group import Ranks
     from plait.runtime.schedule import Schedule
@@ -27,14 +27,16 @@ def exchanges(schedule: Schedule) -> bool:
 
 
 def parallel_decoder(
-    options: argparse.Namespace, schedule: Schedule, checkpoint: Checkpoint
+    options: argparse.Namespace, schedule: Schedule, checkpoint: Checkpoint | LlamaCheckpoint
 ) -> tuple[ParallelDecoder, Ranks | None]:
     """Waits for the other ranks, if there are any. Raises Refused, and what `refusing_runs` knows."""
     from plait.runtime.eagle.parallel_decoder import ParallelDecoder
     from plait.runtime.eagle.together import Together
-    from plait.runtime.models.tiny.checkpoint import WEIGHTS
+    from plait.runtime.models.tiny.checkpoint import WEIGHTS, Checkpoint
     from plait.runtime.ranks.group import WATCHDOG, seconds_to_wait
 
+    if not isinstance(checkpoint, Checkpoint):
+        raise Refused(f"--model {options.model}: it has no experts to lay on several ranks")
     if options.pages is not None:
         raise Refused(
             f"--pages {options.pages}: in {schedule.source.name} a row has a whole context, and no pages"
@@ -59,7 +61,7 @@ def follow_first(options: argparse.Namespace, schedule: Schedule, rank: int) -> 
 
     from plait.runtime.buckets import shown_sizes
     from plait.runtime.engine.leading import follow
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.models.shipped import load
     from plait.runtime.serve.log import log_lines, say
 
     torch.set_num_threads(1)
@@ -77,7 +79,7 @@ def follow_first(options: argparse.Namespace, schedule: Schedule, rank: int) -> 
         say("ready")
 
     with refusing_runs():
-        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        checkpoint = load(options.model)
         decoder, ranks = parallel_decoder(options, schedule, checkpoint)
         assert ranks is not None
         counts = follow(

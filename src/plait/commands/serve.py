@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plait.commands.asked import add_spec_arguments, compiled
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from plait.runtime.serve.app import Service
 
 DESCRIPTION = (
-    "Compile a round, and serve the model that comes with Plait with it: /v1/completions and "
+    "Compile a round, and serve a model that comes with Plait with it: /v1/completions and "
     "/v1/chat/completions as OpenAI's clients speak them, /v1/models, /healthz, /readyz, /metrics, and "
     "at / a page that shows its rounds. "
     "Ends when it is told to (SIGTERM, Ctrl-C) and those it serves have what they asked for: exit 0, or 1 "
@@ -81,7 +80,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pages", type=int, metavar="N", help="of the caches; default: all requests can be full"
     )
-    parser.add_argument("--model", metavar="FOLDER", help="another checkpoint of the same model")
+    parser.add_argument(
+        "--lazily",
+        dest="prepare",
+        action="store_false",
+        help="capture a bucket when a round first needs it, not all of them at the start",
+    )
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="tiny (default), small-llama, or a folder with another checkpoint of either",
+    )
     parser.add_argument(
         "--name", default="plait-tiny", help="what clients call the model; default plait-tiny"
     )
@@ -147,9 +156,9 @@ async def _serve(
 def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
     import torch
 
-    from plait.runtime.eagle.decoder import TinyDecoder
+    from plait.runtime.eagle.forms import decoder_of
     from plait.runtime.engine.engine import Engine
-    from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
+    from plait.runtime.models.shipped import load
     from plait.runtime.ranks.environment import launched
     from plait.runtime.serve.app import Service
     from plait.runtime.serve.metrics import Metrics
@@ -158,12 +167,12 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
 
     torch.set_num_threads(1)
     with refusing_runs():
-        checkpoint = load_checkpoint(Path(options.model) if options.model else SHIPPED)
+        checkpoint = load(options.model)
         ranks: Ranks | None = None
         if exchanges(schedule) or launched():
             decoder, ranks = parallel_decoder(options, schedule, checkpoint)
         else:
-            decoder = TinyDecoder(schedule, checkpoint.model(options.mode), pages=options.pages)
+            decoder = decoder_of(schedule, checkpoint.model(options.mode), pages=options.pages)
     served = served_tiny(options.name, checkpoint.tokenizer, checkpoint.shape.bos, schedule)
     metrics, feed = Metrics(), Feed()
     engine = Engine(
@@ -172,6 +181,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
         queue=options.queue,
         decode=checkpoint.tokenizer.decode,
         observers=[metrics, feed],
+        prepare=options.prepare,
         trace=options.trace,
         ranks=ranks,
     )
