@@ -33,7 +33,7 @@ from plait.runtime.devices.base import DeviceError
 from plait.runtime.eagle.compare import requests_for
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.speculative import Speculative
-from plait.runtime.models.tiny.arithmetic import Arithmetic
+from plait.runtime.models.arithmetic import Arithmetic
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.runner import Runner

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from plait.runtime.eagle.request import Request
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.plan import Plan
 from torch import Tensor
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.plan import Plan
 from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.plan import Plan
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from plait.runtime.cache.pages import Pages
 from plait.runtime.cache.prefixes import Prefixes
 from plait.runtime.cache.rows import Rows
+from plait.runtime.models.paged import PagedPlan, PagedPlanner
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.paged import PagedPlan, PagedPlanner
 
 
 class Memory:

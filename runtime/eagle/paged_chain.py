@@ -14,7 +14,7 @@ from torch import Tensor
 
 from plait.runtime.eagle.chain import Chain, count_of
 from plait.runtime.eagle.memory import Memory
-from plait.runtime.models.tiny.paged import PagedPlan
+from plait.runtime.models.paged import PagedPlan
 from plait.runtime.sampling.bodies import accept_chain
 
 REPORTED = ("logprobs", "top_tokens")

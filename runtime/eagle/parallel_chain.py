@@ -16,7 +16,7 @@ from torch import Tensor
 from plait.runtime.eagle.chain import Chain, count_of
 from plait.runtime.exchange.base import Received
 from plait.runtime.exchange.places import Handle
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.plan import Plan
 from plait.runtime.models.tiny.shape import Shape
 from plait.runtime.models.tiny.split import SplitLayer, SplitModel
 from plait.runtime.runner import BindError

@@ -18,7 +18,7 @@ from plait.runtime.eagle.chain import TOKENS
 from plait.runtime.eagle.lengths import Lengths
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.tree import PagedTree
-from plait.runtime.models.tiny.paged import PagedPlan
+from plait.runtime.models.paged import PagedPlan
 
 
 class PagedRagged:

@@ -26,7 +26,7 @@ from plait.runtime.eagle import tree_nodes
 from plait.runtime.eagle.chain import count_of
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.tree_plan import fill, plan_of
-from plait.runtime.models.tiny.paged import PagedPlan
+from plait.runtime.models.paged import PagedPlan
 from plait.runtime.sampling import logprobs as log
 from plait.runtime.sampling.choosing import chosen as drawn
 from plait.runtime.sampling.filtering import Ranked, kept, ranked

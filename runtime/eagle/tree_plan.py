@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from plait.runtime.models.tiny.paged import PagedPlan, PagedPlanner
-from plait.runtime.models.tiny.plan import Plan
+from plait.runtime.models.paged import PagedPlan, PagedPlanner
+from plait.runtime.models.plan import Plan
 
 
 def plan_of(

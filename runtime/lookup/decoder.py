@@ -21,8 +21,8 @@ from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.lookup.round import LookupRound
+from plait.runtime.models.paged import PagedPlanner
 from plait.runtime.models.target import Target
-from plait.runtime.models.tiny.paged import PagedPlanner
 from plait.runtime.runner import BindError
 from plait.runtime.sampling.prompted import first_token, logprobs_of, sampling_of
 from plait.runtime.schedule import Schedule

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from plait.runtime.eagle.chain import count_of
 from plait.runtime.lookup.look_up import look_up, put_behind
+from plait.runtime.models.paged import PagedPlan, PagedPlanner
 from plait.runtime.models.target import Target
-from plait.runtime.models.tiny.paged import PagedPlan, PagedPlanner
 from plait.runtime.sampling.bodies import accept_chain
 from plait.runtime.sampling.following import follow_chain
 

@@ -7,8 +7,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.plan import Planner
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.plan import Planner
 
 
 class Sizes(Protocol):

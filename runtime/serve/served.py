@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from plait.runtime.engine.bound import TOPS
-from plait.runtime.models.tiny.tokenizer import Tokenizer
+from plait.runtime.models.tokenizer import Tokenizer
 from plait.runtime.schedule import Schedule
 from plait.runtime.serve.chat import COMMENTS, Template
 

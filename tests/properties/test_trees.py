@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from drawing.trees import Drafted, as_tensors, drafted, grown, verified, walked
 from plait.runtime.eagle import tree_nodes
 from plait.runtime.eagle.tree_plan import plan_of
-from plait.runtime.models.tiny.paged import PagedPlanner
-from plait.runtime.models.tiny.plan import Planner
+from plait.runtime.models.paged import PagedPlanner
+from plait.runtime.models.plan import Planner
 from plait.runtime.sampling.following import follow_tree
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from torch import Tensor
 
+from plait.runtime.models.arithmetic import Arithmetic, BoundError, Mode
 from plait.runtime.models.small_llama.model import SmallLlama
 from plait.runtime.models.small_llama.shape import Shape
 from plait.runtime.models.small_llama.weights import wanted
 from plait.runtime.models.tiny import checkpoint as tiny
-from plait.runtime.models.tiny.arithmetic import Arithmetic, BoundError, Mode
-from plait.runtime.models.tiny.tokenizer import Tokenizer
+from plait.runtime.models.tokenizer import Tokenizer
 
 SHIPPED = Path(__file__).with_name("checkpoint")
 

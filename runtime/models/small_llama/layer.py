@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from plait.runtime.models.arithmetic import Arithmetic
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.rotary import rotate
 from plait.runtime.models.small_llama.shape import Shape
-from plait.runtime.models.tiny.arithmetic import Arithmetic
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.rotary import rotate
 
 
 class Layer:

@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from plait.runtime.models.arithmetic import Arithmetic
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.plan import Planner
+from plait.runtime.models.rotary import rotation_table
 from plait.runtime.models.small_llama.layer import Layer
 from plait.runtime.models.small_llama.shape import Shape
-from plait.runtime.models.tiny.arithmetic import Arithmetic
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.plan import Planner
-from plait.runtime.models.tiny.rotary import rotation_table
 
 
 class SmallLlama:

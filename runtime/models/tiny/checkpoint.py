@@ -19,11 +19,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save_file
 from torch import Tensor
 
-from plait.runtime.models.tiny.arithmetic import Arithmetic, BoundError, Mode
+from plait.runtime.models.arithmetic import Arithmetic, BoundError, Mode
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.shape import Shape
-from plait.runtime.models.tiny.tokenizer import Tokenizer
 from plait.runtime.models.tiny.weights import misfit, wanted
+from plait.runtime.models.tokenizer import Tokenizer
 
 SHIPPED = Path(__file__).with_name("checkpoint")
 WEIGHTS = "weights.safetensors"

@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from plait.runtime.models.tiny.arithmetic import Arithmetic
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.rotary import rotate
+from plait.runtime.models.arithmetic import Arithmetic
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.rotary import rotate
 from plait.runtime.models.tiny.shape import Shape
 
 

@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from plait.runtime.models.tiny.arithmetic import Arithmetic
+from plait.runtime.models.arithmetic import Arithmetic
+from plait.runtime.models.paged import AnyPlan
+from plait.runtime.models.plan import Planner
+from plait.runtime.models.rotary import rotation_table
 from plait.runtime.models.tiny.layer import Layer
-from plait.runtime.models.tiny.paged import AnyPlan
-from plait.runtime.models.tiny.plan import Planner
-from plait.runtime.models.tiny.rotary import rotation_table
 from plait.runtime.models.tiny.shape import Shape
 
 

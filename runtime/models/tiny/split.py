@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from plait.runtime.exchange.base import Exchange
+from plait.runtime.models.paged import AnyPlan
 from plait.runtime.models.tiny.layer import Layer
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.paged import AnyPlan
 
 
 class SplitLayer(Layer):

@@ -8,7 +8,7 @@ from plait.commands.progress import progress
 
 if TYPE_CHECKING:
     from plait.runtime.eagle.request import Request
-    from plait.runtime.models.tiny.tokenizer import Tokenizer
+    from plait.runtime.models.tokenizer import Tokenizer
 
 MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
 """Before a prompt."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from plait.runtime.models.tiny.arithmetic import Arithmetic, BoundError
+from plait.runtime.models.arithmetic import Arithmetic, BoundError
 from plait.runtime.models.tiny.checkpoint import (
     SHIPPED,
     Checkpoint,
@@ -18,9 +18,9 @@ from plait.runtime.models.tiny.checkpoint import (
     load_checkpoint,
 )
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.models.tiny.tokenizer import Tokenizer
 from plait.runtime.models.tiny.training.network import Network
 from plait.runtime.models.tiny.weights import wanted
+from plait.runtime.models.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ import torch
 from plait.runtime.models.small_llama.shape import Shape
 from plait.runtime.models.small_llama.training.train import evaluate, train
 from plait.runtime.models.tiny.checkpoint import REPORT, SHIPPED, TOKENIZER, WEIGHTS, kept, save
-from plait.runtime.models.tiny.tokenizer import Tokenizer
 from plait.runtime.models.tiny.training.corpus import standard_library
 from plait.runtime.models.tiny.training.train import Plan
+from plait.runtime.models.tokenizer import Tokenizer
 
 STEPS = 1500
 

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from plait.runtime.models.rotary import rotate, rotation_table
 from plait.runtime.models.small_llama.shape import Shape
-from plait.runtime.models.tiny.rotary import rotate, rotation_table
 from plait.runtime.models.tiny.training.network import Norm, matrix
 
 

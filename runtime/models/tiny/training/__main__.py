@@ -14,10 +14,10 @@ import torch
 
 from plait.runtime.models.tiny.checkpoint import HELD_OUT, REPORT, TOKENIZER, WEIGHTS, kept, save
 from plait.runtime.models.tiny.shape import Shape
-from plait.runtime.models.tiny.tokenizer import Tokenizer
 from plait.runtime.models.tiny.training.corpus import standard_library
 from plait.runtime.models.tiny.training.prompts import as_jsonl, held_out_prompts
 from plait.runtime.models.tiny.training.train import Plan, evaluate, train
+from plait.runtime.models.tokenizer import Tokenizer
 
 
 def main(arguments: list[str] | None = None) -> int:

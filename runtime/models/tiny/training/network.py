@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from plait.runtime.models.tiny.rotary import rotate, rotation_table
+from plait.runtime.models.rotary import rotate, rotation_table
 from plait.runtime.models.tiny.shape import Shape
 
 NORM_EPSILON = 1e-5

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from plait.runtime.models.tiny.plan import Plan, Planner
+from plait.runtime.models.plan import Plan, Planner
 
 
 class PagedPlan(NamedTuple):
