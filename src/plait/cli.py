@@ -49,6 +49,8 @@ EXTRAS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    # A backend that does not load would take torch with it; `--device` loads the one that it needs.
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     options, unknown = _parser(arguments).parse_known_args(arguments)
     if unknown:
         options.error(f"not understood: {' '.join(unknown)}")
