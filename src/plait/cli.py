@@ -33,6 +33,7 @@ VERBS = {
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "serve": "decode for clients over HTTP",
+    "bench": "measure what this machine makes of a round",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
