@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Decode with a model that comes with Plait and measure: speculation against plain decoding, by requests "
     "and drafted tokens; replay of graphs against their phases run eagerly; a round against a loop written "
-    "by hand; and a round that is noted against one that is not. Both of a pair take turns, so that they meet "
-    "the same noise; a figure is the median of their ratios, with its quartiles. Takes a minute or two."
+    "by hand; and a round that is noted against one that is not. Both of a pair take turns, so that they "
+    "meet the same noise; a figure is the median of their ratios, with its quartiles. Takes a minute or two."
 )
 EXAMPLE = "for example: `plait bench`, `plait bench speculation --turns 40 --write here.json`"
 PARTS = {
