@@ -67,10 +67,14 @@ class Proven:
     orders: list[Order]
     """Of every route, the smallest bucket first."""
     environment: dict[str, str | None]
-    unproven: tuple[str, ...] = ()
-    """Codes of what was found wrong and passed over, because that was asked for."""
     passed_over: tuple[Diagnostic, ...] = ()
-    """What was found wrong, in the order of the text."""
+    """What was found wrong and passed over, because that was asked for, in the order of the text."""
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """Codes of what was passed over, and of what follows it."""
+        codes = {found.code for error in self.passed_over for found in error.with_following()}
+        return tuple(sorted(codes))
 
     @property
     def widest(self) -> Order:
@@ -206,10 +210,8 @@ def _prove(library: Library, asked: Asked) -> Proven:
     orders, environment = _findings(library, pipeline, asked, target, report)
     report.diagnostics += Allows(library.sources, meanings).mistakes
     if asked.unchecked and orders:
-        errors = sorted(report.errors, key=lambda d: d.place)
-        codes = {found.code for error in errors for found in error.with_following()}
-        wrong = tuple(sorted(codes))
-        return Proven(library.sources, target, orders, environment, wrong, tuple(errors))
+        errors = tuple(sorted(report.errors, key=lambda d: d.place))
+        return Proven(library.sources, target, orders, environment, errors)
     report.stop_on_errors()
     return Proven(library.sources, target, orders, environment)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.host import Host
-from plait.runtime.devices.job import job
+from plait.runtime.devices.job import Job, job
 from plait.runtime.devices.pace import Pace
 from plait.runtime.devices.streams import Stream
 from plait.runtime.schedule import Schedule
@@ -245,7 +245,7 @@ class _Timed:
         self.inside: list[Slice] = []
         """Of the job being done, if it is a graph."""
 
-    def timed(self, kind: Kind, done: Any) -> Callable[[], None]:
+    def timed(self, kind: Kind, done: Job) -> Job:
         def run() -> None:
             self.inside.clear()
             start = time.perf_counter_ns()
@@ -317,18 +317,20 @@ class _TracedStream(_Timed, Stream):
     def joined(
         self, name: str, calls: list[Any], launches: list[Callable[[], object]]
     ) -> Callable[[], None]:
-        """Launches what each call has in a graph, with a clock around it."""
-        parts = [(*both,) for both in zip(calls, launches, strict=True)]
+        """Launches what each call has in a graph, in rounds that are noted with a clock around it."""
+        parts = list(zip(calls, launches, strict=True))
 
         def run() -> None:
-            noted = self.trace.notes(self.round)
+            if not self.trace.notes(self.round):
+                for launch in launches:
+                    launch()
+                return
             for call, launch in parts:
                 start = time.perf_counter_ns()
                 launch()
-                if noted:
-                    took = start, time.perf_counter_ns()
-                    inside = call.name, call.place, self.round, *took, 0, name
-                    self.inside.append(Slice(self.name, "phase", *inside))
+                took = start, time.perf_counter_ns()
+                what = call.name, call.place, self.round
+                self.inside.append(Slice(self.name, "phase", *what, *took, capture=name))
 
         return run
 
@@ -358,9 +360,9 @@ class _TracedHost(_Timed, Host):
         Host.__init__(self, pace)
         _Timed.__init__(self, trace)
 
-    def run(self, job: Any) -> None:
+    def run(self, job: Job) -> None:
         noted = self.trace.notes(self.round)
-        Host.run(self, self.timed("phase", job) if noted else job)  # type: ignore[arg-type]
+        Host.run(self, self.timed("phase", job) if noted else job)
 
     def leave(self) -> None:
         self.trace.begun[-1].issued = time.perf_counter_ns()

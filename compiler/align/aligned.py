@@ -45,6 +45,8 @@ class Aligned:
     tolerance: int
     ends: dict[int, int | None] = field(default_factory=dict)
     """Of every round when the last of it was over; None: that is not in the trace."""
+    last: dict[int, Instance] = field(default_factory=dict)
+    """Of every round what was over last: of it, or of one before that took longer."""
 
     @property
     def measured(self) -> list[int]:
@@ -57,7 +59,7 @@ class Aligned:
     def begins(self, round: int) -> int:
         """When the round before was over; where there is none, when this one began."""
         before = self.ends.get(round - 1)
-        if before is not None and round - 1 in self.ends:
+        if before is not None:
             return before
         return min(one.start for one in self.of(round))
 
@@ -187,17 +189,19 @@ def _whole(made: Aligned) -> None:
 
 
 def _ends(made: Aligned) -> None:
-    newest = 0
+    last: Instance | None = None
     for round in sorted([*made.rounds, *made.partial]):
-        ends, unsure = 0, 0
+        unsure = 0
         for node in range(len(made.declared.nodes)):
             one = made.seen.get(node, round)
             if one is not None:
-                ends = max(ends, one.end)
                 unsure = max(unsure, one.latest)
-            elif made.seen.expected(node) and round in made.rounds:
+                if last is None or (one.end, round) > (last.end, last.round):
+                    last = one
+            elif made.seen.expected(node) and round not in made.partial:
                 unsure = max(unsure, made.seen.latest(node, round))
-        newest = max(newest, ends)
-        made.ends[round] = newest if unsure <= newest else None
+        assert last is not None, "a round is one of which something was seen"
+        made.last[round] = last
+        made.ends[round] = last.end if unsure <= last.end else None
     if made.partial and max(made.ends) in made.partial:
         made.ends.pop(max(made.ends))

@@ -32,7 +32,7 @@ def path(made: Aligned, round: int) -> list[Segment]:
     """First to last."""
     begin, end = made.begins(round), made.over(round)
     found: list[Segment] = []
-    at: Instance | None = _last(made, round, end)
+    at: Instance | None = made.last[round]
     time = end
     while time > begin:
         if at is None or len(found) > MOST_STEPS:
@@ -64,15 +64,6 @@ def path(made: Aligned, round: int) -> list[Segment]:
     found.reverse()
     assert sum(one.end - one.start for one in found) == end - begin, "the path tiles the round"
     return found
-
-
-def _last(made: Aligned, round: int, end: int) -> Instance | None:
-    """What ended the round: of it, or of one before that took longer."""
-    for back in sorted((one for one in made.ends if one <= round), reverse=True):
-        ending = [one for one in made.of(back) if one.end == end]
-        if ending:
-            return ending[0]
-    return None
 
 
 def _inside(made: Aligned, at: Instance, start: int, end: int) -> list[Segment]:

@@ -8,7 +8,7 @@ from statistics import median, median_low
 from typing import Any
 
 from plait.compiler.calibrate.contention import alone
-from plait.compiler.calibrate.samples import Samples
+from plait.compiler.calibrate.samples import Samples, alike
 from plait.compiler.calibrate.served import foretold, measured
 from plait.compiler.spread import mad_low
 from plait.compiler.timing.costs import Profile
@@ -60,9 +60,8 @@ def against(samples: Samples, profile: Profile) -> Against:
         for schedule in samples.schedules
         for number, phase in enumerate(schedule.phases)
     }
-    for key in sorted({(one.phase, one.held, one.rows) for one in samples.phases}):
-        name, held, rows = key
-        here = alone([one for one in samples.phases if (one.phase, one.held, one.rows) == key])
+    for (name, held, rows), ran in alike(samples.phases).items():
+        here = alone(ran)
         times = [one.time for one in here]
         cost = profile.known(name, name, *kinds.get(name, (None, "")))
         if cost is None:

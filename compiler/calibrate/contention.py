@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median_low
 
-from plait.compiler.calibrate.samples import Ran
+from plait.compiler.calibrate.samples import Ran, alike
 from plait.compiler.timing.sharing import WHOLE
 
 FEWEST = 5
@@ -23,10 +23,7 @@ def alone(samples: Sequence[Ran]) -> list[Ran]:
 def slowed(phases: Sequence[Ran]) -> dict[tuple[str, str], int]:
     """Pairs of phases by name, and in thousandths how much longer both took at once, the less of the two."""
     found: dict[tuple[str, str], int] = {}
-    groups: dict[tuple[str, int, bool], list[Ran]] = {}
-    for one in phases:
-        groups.setdefault((one.phase, one.rows, one.held), []).append(one)
-    for (phase, _, _), group in sorted(groups.items()):
+    for (phase, _, _), group in alike(phases).items():
         apart = [one.time for one in group if not one.beside]
         if len(apart) < FEWEST:
             continue

@@ -31,6 +31,14 @@ class Ran(NamedTuple):
     host: bool = False
 
 
+def alike(phases: Iterable[Ran]) -> dict[tuple[str, bool, int], list[Ran]]:
+    """By phase, whether a graph held it, and rows; in order of these."""
+    found: dict[tuple[str, bool, int], list[Ran]] = {}
+    for one in phases:
+        found.setdefault((one.phase, one.held, one.rows), []).append(one)
+    return dict(sorted(found.items()))
+
+
 class Round(NamedTuple):
     """A round that followed another of its bucket."""
 

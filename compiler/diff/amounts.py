@@ -41,9 +41,6 @@ class Amount(Record):
             return "other"
         return "better" if self.change < 0 else "worse"
 
-    def mirrored(self) -> Amount:
-        return Amount(self.name, self.unit, self.after, self.before, self.polarity)
-
 
 def amounts(before: Side, after: Side, accepted: Fraction | None) -> tuple[Amount, ...]:
     """Every figure that both sides have: times, memory, then counts, and of each what changes most first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from plait.compiler.diff.amounts import Amount
@@ -12,6 +11,7 @@ from plait.compiler.diff.gates import Failure
 from plait.compiler.diff.orders import Pair
 from plait.compiler.diff.row import Row
 from plait.compiler.diff.text import summary
+from plait.dsl.render.figures import as_number
 
 
 def as_data(found: Diff, failed: Sequence[Failure] = ()) -> dict[str, Any]:
@@ -50,16 +50,12 @@ def _amount(one: Amount) -> dict[str, Any]:
     return {
         "name": one.name,
         "unit": one.unit,
-        "before": _number(one.before),
-        "after": _number(one.after),
-        "change": _number(one.change),
+        "before": as_number(one.before),
+        "after": as_number(one.after),
+        "change": as_number(one.change),
         "verdict": one.verdict,
         "better": one.polarity,
     }
-
-
-def _number(value: Fraction) -> int | float:
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 def _pair(one: Pair) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def diff(before: Side | Schedule, after: Side | Schedule, accepted: Fraction | N
         first.title,
         second.title,
         (first.at.name, second.at.name),
-        tuple(one.measures.costs if one.measures else "" for one in (first, second)),  # type: ignore[arg-type]
+        (first.costs, second.costs),
         tuple(found),
         ordered,
         hazards(first, second),

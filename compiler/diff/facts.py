@@ -11,6 +11,7 @@ from typing import TypeAlias
 from plait.compiler.diff.edges import edges
 from plait.compiler.diff.names import Thing
 from plait.compiler.diff.row import PLACE
+from plait.compiler.measures.measures import instructions
 from plait.compiler.timing.costs_written import exact
 from plait.dsl.render.figures import counted
 from plait.runtime.schedule import (
@@ -225,13 +226,7 @@ class _Facts:
 
 def _run(schedule: Schedule, bucket: Bucket) -> Iterator[int]:
     """The phases of a round, in issue order."""
-    for one in schedule.program_of(bucket):
-        if one.op == "replay":
-            yield from (
-                inner.of for inner in schedule.captures[one.of].program if inner.op in PHASE_OPS
-            )
-        elif one.op in PHASE_OPS:
-            yield one.of
+    return (one.of for one in instructions(schedule, bucket) if one.op in PHASE_OPS)
 
 
 def _setting(value: Setting) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from plait.compiler.diff.amounts import Amount, Unit, rounded_percent, written
 from plait.compiler.diff.diff import Diff
 from plait.dsl.record import Record
+from plait.dsl.render.figures import SIZES, UNITS
 
 AMOUNTS = {
     "slower": "round",
@@ -21,17 +22,12 @@ AMOUNTS = {
 }
 """Of each gate, the figure that must not grow."""
 HAZARD = "hazard"
-UNITS: dict[str, tuple[Unit, int]] = {
-    "ns": ("ns", 1),
-    "us": ("ns", 10**3),
-    "ms": ("ns", 10**6),
-    "s": ("ns", 10**9),
-    "B": ("B", 1),
-    "KiB": ("B", 1 << 10),
-    "MiB": ("B", 1 << 20),
-    "GiB": ("B", 1 << 30),
+KNOWN: dict[str, tuple[Unit, int]] = {
+    **{unit: ("ns", each) for unit, each in reversed(UNITS)},
+    **{unit: ("B", each) for unit, each in reversed(SIZES)},
     "": ("", 1),
 }
+"""Units of a limit, the smallest first: what each counts, and how many of it make one."""
 FORM = re.compile(
     r"([a-z]+)(?:\s*>\s*([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*(%|[A-Za-z]{0,3}))?", re.ASCII
 )
@@ -75,9 +71,9 @@ def read_gate(text: str) -> Gate:
     if unit == "%":
         return Gate(text, AMOUNTS[name], Fraction(number) / 100, True)
     wanted = _unit_of(name)
-    known, size = UNITS.get(unit, (None, 0))
+    known, size = KNOWN.get(unit, (None, 0))
     if known != wanted:
-        units = [one for one, (of, _) in UNITS.items() if of == wanted and one]
+        units = [one for one, (of, _) in KNOWN.items() if of == wanted and one]
         raise GateError(
             f"{text:.60}: {name} is told in {', '.join([*units, '%']) if units else 'a count or %'}"
         )

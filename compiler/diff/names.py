@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeAlias
 
+from plait.compiler.measures.measures import instructions
 from plait.runtime.schedule import PHASE_OPS, Schedule
 
 Thing: TypeAlias = "tuple[str, str]"
@@ -109,14 +110,12 @@ class _Things:
     def order(self, schedule: Schedule) -> None:
         """Each phase with the one before it on its stream, in the widest bucket."""
         newest: dict[int, Thing] = {}
-        for one in schedule.program_of(schedule.widest):
-            graph = schedule.captures[one.of].program if one.op == "replay" else (one,)
-            for inner in graph:
-                if inner.op in PHASE_OPS:
-                    phase = "phase", schedule.phases[inner.of].name
-                    if inner.on in newest:
-                        self.link("after", phase, newest[inner.on])
-                    newest[inner.on] = phase
+        for one in instructions(schedule, schedule.widest):
+            if one.op in PHASE_OPS:
+                phase = "phase", schedule.phases[one.of].name
+                if one.on in newest:
+                    self.link("after", phase, newest[one.on])
+                newest[one.on] = phase
 
     def colours(self, left: Iterable[Thing], numbers: dict[Hashable, int]) -> Mapping[Thing, int]:
         """Of everything a number; two that are left have one if nothing around them tells them apart."""

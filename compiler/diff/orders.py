@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from plait.compiler.diff.happens import over
 from plait.compiler.diff.names import Thing
+from plait.compiler.measures.measures import instructions
 from plait.dsl.record import Record
 from plait.runtime.schedule import Bucket, Schedule
 
@@ -140,8 +141,4 @@ def _places(schedule: Schedule, bucket: Bucket) -> dict[str, int]:
 
 def _back(schedule: Schedule, bucket: Bucket) -> int:
     """How many rounds a wait reaches back at most."""
-    program = list(schedule.program_of(bucket))
-    for one in schedule.program_of(bucket):
-        if one.op == "replay":
-            program += schedule.captures[one.of].program
-    return max((one.rounds_back for one in program), default=0)
+    return max((one.rounds_back for one in instructions(schedule, bucket)), default=0)

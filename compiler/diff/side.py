@@ -39,6 +39,11 @@ class Side(Record):
     def at(self) -> Bucket:
         return self.schedule.buckets[self.bucket]
 
+    @property
+    def costs(self) -> str:
+        """Name of the profile that its measures are from; empty without."""
+        return self.measures.costs if self.measures else ""
+
 
 def side_of(schedule: Schedule) -> Side:
     """A schedule by itself, at its widest bucket."""

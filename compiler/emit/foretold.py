@@ -95,7 +95,7 @@ def decisive_table(found: Simulation) -> Table:
 
 def _rounds(found: Simulation) -> Iterator[Round]:
     before = 0
-    for number, end in enumerate(found.ends()):
+    for number, end in enumerate(found.ends):
         if end > before:
             yield Round(f"round {number}", before, end)
             before = end

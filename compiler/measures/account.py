@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from plait.compiler.measures.communication import Exchange, Exposed, exchanges, exposed
+from plait.compiler.measures.communication import Exchange, exchanges
 from plait.compiler.measures.forks import Fork, forks
 from plait.compiler.measures.joins import Join, joins
 from plait.compiler.measures.measures import Measures, measured
@@ -25,7 +25,7 @@ class Account:
 
     @cached_property
     def measures(self) -> Measures:
-        return measured(self.found)
+        return measured(self.found, self.exchanges)
 
     @cached_property
     def needs(self) -> Needs:
@@ -47,10 +47,6 @@ class Account:
     @cached_property
     def exchanges(self) -> list[Exchange]:
         return exchanges(self.found)
-
-    @cached_property
-    def exposed(self) -> Exposed:
-        return exposed(self.found, self.exchanges)
 
     @cached_property
     def whys(self) -> list[list[Why]]:

@@ -69,8 +69,8 @@ def _balance(
     capture = schedule.captures[number]
     steps = [one for one in capture.program if one.op in PHASE_OPS]
     lanes = found.steady.simulation.lanes
-    costs = Issuer(schedule, found.profile, lanes, 0, 1).costs
-    each = [costs[one.of, found.number] for one in steps]
+    issuer = Issuer(schedule, found.profile, lanes, 0, 1)
+    each = [issuer.cost(one.of, found.number) for one in steps]
     rows = {one.of: found.bucket.work[one.of][0] for one in steps}
     fewer = _fewer(made, rows, [schedule.phases[of].name for of in rows], live)
     records = sum(one.op == "record" for one in capture.program)

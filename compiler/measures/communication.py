@@ -29,7 +29,6 @@ class Exposed(Record):
 class Exchange(Record):
     """A collective of a round: its kernel, and its part on its way where it has one."""
 
-    phase: int
     span: int
     """That of its kernel."""
     start: int
@@ -52,10 +51,6 @@ class Exchange(Record):
 
 def exchanges(found: Window) -> list[Exchange]:
     """Those of the round, as they began. O(exchanges x lanes x log spans), and what ran beside them."""
-    on_path = dict.fromkeys(range(len(found.spans)), 0)
-    for one in found.path:
-        if one.span is not None:
-            on_path[one.span] += one.end - one.start
     made = []
     for number in found.of_round:
         span = found.spans[number]
@@ -66,8 +61,8 @@ def exchanges(found: Window) -> list[Exchange]:
         beside = _beside(found, parts, start, end)
         covered = together((found.spans[n].start, found.spans[n].end) for n in beside)
         exposed = tuple(left(start, end, covered))
-        path = sum(on_path[part] for part in parts)
-        made.append(Exchange(span.what.number, number, start, end, beside, exposed, path))
+        path = sum(found.on_path[part] for part in parts)
+        made.append(Exchange(number, start, end, beside, exposed, path))
     return made
 
 
@@ -87,9 +82,7 @@ def exposed(found: Window, made: Sequence[Exchange]) -> Exposed:
     )
     bare = sum(total(left(one.start, one.end, computing)) for one in _exchanging(found))
     path = sum(
-        one.end - one.start
-        for one in found.path
-        if one.span is not None and found.communicates(found.spans[one.span])
+        time for span, time in found.on_path.items() if found.communicates(found.spans[span])
     )
     return Exposed(sum(total(one.exposed) for one in made), bare, path)
 

@@ -97,7 +97,6 @@ def _fork(
     )
     work = together((spans[n].start, spans[n].end) for n in mine if spans[n].what.kind in WORKING)
     bare = sum(total(left(part.start, part.end, others)) for part in work)
-    on_path = sum(segment.end - segment.start for segment in found.path if segment.span in own)
     last = max(mine, key=lambda number: (spans[number].end, number))
     first = [number for number in mine if number in needs.before]
     return Fork(
@@ -107,7 +106,7 @@ def _fork(
         total(work),
         total(work) - bare,
         min(slack[number] for number in mine if found.spans[number].what.kind in WORKING),
-        on_path,
+        sum(found.on_path[number] for number in own),
         _waited(found, last),
         _needs(found, needs, first, own),
         _needed_by(found, needs, first, own),

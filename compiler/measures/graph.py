@@ -70,16 +70,15 @@ class Graph:
     @cached_property
     def known(self) -> list[Known]:
         """Of every span, what is surely over when it begins. O(spans x lanes)."""
-        numbers = {lane: number for number, lane in enumerate(self.lanes)}
         found: list[Known] = []
-        nothing = (0,) * len(numbers)
+        nothing = (0,) * len(self.lanes)
         for sources in self.sources:
             clock = nothing
             for one in sources:
                 clock = tuple(map(max, clock, found[one.span]))
             known = list(clock)
             for one in sources:
-                lane = numbers[self.spans[one.span].stream]
+                lane = self._numbers[self.spans[one.span].stream]
                 known[lane] = max(known[lane], self.place[one.span] + 1)
             found.append(tuple(known))
         return found

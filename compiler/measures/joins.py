@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from plait.compiler.measures.named import lane_named
 from plait.compiler.measures.window import Window
+from plait.compiler.timing.timeline import where
 from plait.dsl.record import Record
 
 
@@ -45,8 +47,9 @@ def joins(found: Window) -> list[Join]:
                 (_arrival(found, one, last) for one in came), key=lambda one: one.waited
             )
             begins = span.start - found.start
-            stream = _stream(found, number)
-            made.append(Join(span.what.name, stream, _spec(found, number), begins, tuple(arrivals)))
+            stream = lane_named(found, number)
+            spec = where(found.steady.simulation, span.what)
+            made.append(Join(span.what.name, stream, spec, begins, tuple(arrivals)))
     return made
 
 
@@ -81,19 +84,4 @@ def _arrival(found: Window, number: int, last: int) -> Arrival:
     name = ""
     if working is not None and found.spans[working].stream >= 0:
         name = found.spans[working].what.name
-    return Arrival(_stream(found, number), name, end - found.start, last - end)
-
-
-def _stream(found: Window, number: int) -> str:
-    span = found.spans[number]
-    stream = 0 if span.stream < 0 else found.steady.simulation.lanes.places[span.stream][2]
-    return found.schedule.streams[stream].name
-
-
-def _spec(found: Window, number: int) -> str:
-    doing = found.spans[number].what
-    schedule = found.schedule
-    if doing.kind in ("load", "replay"):
-        return schedule.place_of(schedule.captures[doing.number].place)
-    phase = found.phase(found.spans[number])
-    return "" if phase is None else schedule.place_of(phase.place)
+    return Arrival(lane_named(found, number), name, end - found.start, last - end)

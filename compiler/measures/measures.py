@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from plait.compiler.measures.communication import Exposed, communication, exchanges, exposed
+from plait.compiler.measures.communication import (
+    Exchange,
+    Exposed,
+    communication,
+    exchanges,
+    exposed,
+)
 from plait.compiler.measures.memory import memory
 from plait.compiler.measures.window import Window, window
 from plait.compiler.timing.costs import Profile
@@ -39,17 +46,19 @@ class Measures(Record):
 
 def measures(schedule: Schedule, profile: Profile, bucket: int) -> Measures:
     """Of rounds at one bucket, by number. Raises Stuck as `simulate`."""
-    return measured(window(schedule, profile, bucket))
+    found = window(schedule, profile, bucket)
+    return measured(found, exchanges(found))
 
 
-def measured(found: Window) -> Measures:
+def measured(found: Window, made: Sequence[Exchange]) -> Measures:
+    """`made`: its exchanges."""
     steps = list(instructions(found.schedule, found.bucket))
     return Measures(
         found.bucket.name,
         found.profile.name,
         round(found.mean),
         communication(found),
-        exposed(found, exchanges(found)),
+        exposed(found, made),
         memory(found.schedule),
         len({one.on for one in steps} - {HOST}),
         sum(one.op == "record" for one in steps),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plait.runtime.schedule import Schedule, room
+from plait.runtime.schedule import Bucket, Schedule, room
 
 
 def memory(schedule: Schedule) -> int:
@@ -12,22 +12,19 @@ def memory(schedule: Schedule) -> int:
         for buffer, shape in zip(schedule.buffers, schedule.largest(), strict=True)
         if shape and not buffer.opaque and buffer.memory == "device" and buffer.offset is None
     )
-    return schedule.arena + apart + sum(inputs(schedule).values())
+    return schedule.arena + apart + _inputs(schedule)
 
 
-def inputs(schedule: Schedule) -> dict[int, int]:
-    """Of every capture, what its graphs copy in, one graph for each size at which it is replayed."""
-    found: dict[int, int] = {}
-    seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
+def _inputs(schedule: Schedule) -> int:
+    """What all graphs copy in, of each capture one for each size at which it is replayed."""
+    graphs: dict[tuple[int, tuple[tuple[str, int], ...]], Bucket] = {}
     for bucket in schedule.buckets:
         for one in schedule.program_of(bucket):
-            if one.op == "replay" and (one.of, bucket.sizes) not in seen:
-                seen.add((one.of, bucket.sizes))
-                copied = [number for number, _ in schedule.captures[one.of].copied_in]
-                sizes = [
-                    room(schedule.buffers[number].dtype, shape)
-                    for number in copied
-                    if (shape := bucket.shapes[number])
-                ]
-                found[one.of] = found.get(one.of, 0) + sum(sizes)
-    return found
+            if one.op == "replay":
+                graphs.setdefault((one.of, bucket.sizes), bucket)
+    return sum(
+        room(schedule.buffers[number].dtype, shape)
+        for (capture, _), bucket in graphs.items()
+        for number, _ in schedule.captures[capture].copied_in
+        if (shape := bucket.shapes[number])
+    )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from plait.compiler.measures.window import Window
 from plait.compiler.races.regions import Box, box
 from plait.dsl.record import Record
-from plait.runtime.schedule import Argument, Phase
+from plait.runtime.schedule import Phase
 
 ROUNDS_BEFORE = 3
 """Of the round that is looked at, from which on accesses are followed."""
@@ -59,14 +59,14 @@ class Needs:
                     overwrites = one.kind == "writes" or not other.writes
                     if other.span not in needed or not overwrites:
                         needed[other.span] = Need(one.buffer, overwrites)
-            made.append((slot, one, Access(number, one.kind != "reads", part)))
-        for slot, one, access in made:
-            self.add(slot, one, access)
+            made.append((slot, Access(number, one.kind != "reads", part)))
+        for slot, access in made:
+            self.add(slot, access)
         needed.pop(number, None)
         for other, need in needed.items():
             self.after[other][number] = need
 
-    def add(self, slot: tuple[int, int], one: Argument, access: Access) -> None:
+    def add(self, slot: tuple[int, int], access: Access) -> None:
         known = self.accesses[slot]
         if access.writes:
             known[:] = [other for other in known if not _within(other.part, access.part)]

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from plait.compiler.intervals import Interval
 from plait.compiler.measures.communication import Exchange
+from plait.compiler.measures.named import lane_named
 from plait.compiler.measures.needs import Needs
 from plait.compiler.measures.window import Window
 from plait.compiler.timing.sharing import WHOLE
@@ -134,7 +135,7 @@ class Whys:
             text = f"{name} waits for {behind} by an edge that no data asks for"
             return Why(bare.start, bare.end, "edge", text)
         wait = "the wait for " if how == "event" else ""
-        text = f"{name} is behind {wait}{behind} on {self.stream(number)}"
+        text = f"{name} is behind {wait}{behind} on {lane_named(self.found, number)}"
         if self.streams is not None and self.used >= self.streams:
             return Why(bare.start, bare.end, "budget", f"{text}, and all {self.streams} are taken")
         return Why(bare.start, bare.end, "stream", text)
@@ -160,10 +161,6 @@ class Whys:
             spans[one].stream == spans[number].stream and place[one] > place[number]
             for one in self.needs.after.get(source, ())
         )
-
-    def stream(self, number: int) -> str:
-        _, _, stream = self.found.steady.simulation.lanes.places[self.spans[number].stream]
-        return self.found.schedule.streams[stream].name
 
     @cached_property
     def used(self) -> int:

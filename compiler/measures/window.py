@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 from plait.compiler.measures.graph import Graph
@@ -47,6 +48,15 @@ class Window:
     def path(self) -> list[Segment]:
         """Segments that tile the time from `start` to `end`."""
         return self.steady.path()
+
+    @cached_property
+    def on_path(self) -> Counter[int]:
+        """Of each span its nanoseconds on that path."""
+        found: Counter[int] = Counter()
+        for one in self.path:
+            if one.span is not None:
+                found[one.span] += one.end - one.start
+        return found
 
     @cached_property
     def of_round(self) -> list[int]:

@@ -70,14 +70,20 @@ def _bucket(round: Round, entries: dict[str, list[int]], target: Target) -> Buck
     graphs = {capture.name: capture.rows for capture in round.captures}
     conditions = {one.within: _condition(one) for one in round.phases if one.within in eager}
     why = {name: condition for name, condition in conditions.items() if condition}
-    side = {one.name: _side(round, one) for one in round.captures}
-    route = {name: plain(value) for name, value in round.route.items()}
-    side = {name: streams for name, streams in side.items() if streams}
-    outside = eager or phases
-    runs: Runs = "eager" if not graphs else "segments" if outside or len(graphs) > 1 else "graph"
-    obstacles = {name: reason for name, reason in phases.items() if reason}
-    graph = graphs, tuple(eager), tuple(phases), why, side
-    return Bucket(round.sizes, holds, route, *graph, runs, obstacles)
+    side = {one.name: streams for one in round.captures if (streams := _side(round, one))}
+    segments = eager or phases or len(graphs) > 1
+    return Bucket(
+        round.sizes,
+        holds,
+        {name: plain(value) for name, value in round.route.items()},
+        graphs,
+        tuple(eager),
+        tuple(phases),
+        why,
+        side,
+        "eager" if not graphs else "segments" if segments else "graph",
+        {name: reason for name, reason in phases.items() if reason},
+    )
 
 
 def _condition(phase: Phase) -> str:

@@ -39,6 +39,10 @@ class _Line(Record):
 
 
 TABLES = ("host", "stream", "phases", "collectives", "classes")
+KINDS = {
+    "collectives": (COLLECTIVES, "kind of collective"),
+    "classes": (STREAM_KINDS, "class of streams"),
+}
 PHASE_TABLES = ("rows", "uses", "link", "eager")
 LINK_TABLES = ("rows", "uses")
 LAW_TABLES = ("rows",)
@@ -56,14 +60,11 @@ def load_profile(path: Path) -> Profile:
     resources = tuple(values.get("resources", ()))
     if len(tables["phases"]) > MOST_PHASES:
         raise TargetError(f"{where}: has costs of more than {MOST_PHASES:,} phases")
-    for key in tables["collectives"]:
-        if key not in COLLECTIVES:
-            nearest = did_you_mean(key, COLLECTIVES)
-            raise TargetError(f"{where}: `collectives.{key}` is no kind of collective; {nearest}")
-    for key in tables["classes"]:
-        if key not in STREAM_KINDS:
-            nearest = did_you_mean(key, STREAM_KINDS)
-            raise TargetError(f"{where}: `classes.{key}` is no class of streams; {nearest}")
+    for table, (kinds, kind) in KINDS.items():
+        for key in tables[table]:
+            if key not in kinds:
+                nearest = did_you_mean(key, kinds)
+                raise TargetError(f"{where}: `{table}.{key}` is no {kind}; {nearest}")
     phases, collectives, classes = (
         tuple(
             (name, _cost(_table(table, where, f"{of}.{name}"), resources, where, f"{of}.{name}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from plait.compiler.timing.costs import Profile
+from plait.compiler.timing.costs import Cost, Profile
 from plait.compiler.timing.engine import Block, Instruction, Issue, Key, Record, Wait, Work
 from plait.compiler.timing.sharing import Uses
 from plait.runtime.schedule import HOST, PHASE_OPS, Bucket, Capture, Phase, Schedule
@@ -61,11 +61,8 @@ class Issuer:
         self.meetings = [0] * len(schedule.groups)
         """Of every group, how many collectives this rank has issued."""
         self.replays = 0
-        self.costs = {
-            (number, bucket): profile.of(phase.name, phase.body, cost, kind_of(schedule, phase))
-            for bucket, one in enumerate(schedule.buckets)
-            for number, (phase, (_, cost)) in enumerate(zip(schedule.phases, one.work, strict=True))
-        }
+        self.looked_up: dict[tuple[int, int], Cost] = {}
+        """By phase and bucket."""
 
     def rounds(self, buckets: Sequence[int]) -> Iterator[Instruction]:
         """Round after round, each at one of the schedule's buckets by number."""
@@ -88,7 +85,7 @@ class Issuer:
         schedule, host, stream = self.schedule, self.profile.host, self.profile.stream
         lane = self.lane(None, one.on)
         if one.op in PHASE_OPS:
-            cost = self.costs[one.of, number]
+            cost = self.cost(one.of, number)
             doing = self.doing("phase", schedule.phases[one.of].name, round, one.of)
             if one.on == HOST:
                 time = cost.law.time(bucket.work[one.of][0]) + cost.host
@@ -159,7 +156,7 @@ class Issuer:
         self, phase: int, lane: int, number: int, bucket: Bucket, doing: Doing
     ) -> Iterator[Work]:
         """Its kernel and, of an exchange that has a part on its way, that part: ranks meet in the last."""
-        cost, rows = self.costs[phase, number], bucket.work[phase][0]
+        cost, rows = self.cost(phase, number), bucket.work[phase][0]
         collective = self.schedule.phases[phase].collective
         meeting = None
         if collective is not None and self.ranks > 1:
@@ -174,6 +171,15 @@ class Issuer:
             on_its_way = doing._replace(kind="link")
             uses = self.uses(cost.link.uses)
             yield Work(lane, cost.link.law.time(rows), uses, on_its_way, meeting)
+
+    def cost(self, phase: int, bucket: int) -> Cost:
+        """By number, each looked up once."""
+        known = self.looked_up.get((phase, bucket))
+        if known is None:
+            one, (_, said) = self.schedule.phases[phase], self.schedule.buckets[bucket].work[phase]
+            known = self.profile.of(one.name, one.body, said, kind_of(self.schedule, one))
+            self.looked_up[phase, bucket] = known
+        return known
 
     def uses(self, uses: Uses) -> Uses:
         """Of this rank's own resources."""

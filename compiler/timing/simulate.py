@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from plait.compiler.timing.costs import Profile
 from plait.compiler.timing.engine import Engine, Span
@@ -27,6 +28,7 @@ class Simulation:
         """Nanoseconds from the first host's start to the end of all."""
         return max((span.end for span in self.spans), default=0)
 
+    @cached_property
     def ends(self) -> list[int]:
         """When the last that each round issued was over."""
         found = [0] * len(self.buckets)
@@ -37,8 +39,7 @@ class Simulation:
 
     def round_times(self) -> list[int]:
         """Of every round, the nanoseconds from the end of the one before it to its own."""
-        ends = self.ends()
-        return [end - before for before, end in zip([0, *ends], ends, strict=False)]
+        return [end - before for before, end in zip([0, *self.ends], self.ends, strict=False)]
 
     def unpriced(self) -> list[str]:
         """Phases of these rounds that nothing says the cost of: they take no time."""

@@ -28,11 +28,11 @@ class Steady(Record):
     @property
     def start(self) -> int:
         """When the round before it was over, in nanoseconds of the simulation."""
-        return self.simulation.ends()[self.round - 1]
+        return self.simulation.ends[self.round - 1]
 
     @property
     def end(self) -> int:
-        return self.simulation.ends()[self.round]
+        return self.simulation.ends[self.round]
 
     @property
     def time(self) -> int:
@@ -43,7 +43,7 @@ class Steady(Record):
     def mean(self) -> Fraction:
         """Nanoseconds a round, over a whole period."""
         rounds = self.period or 1
-        return Fraction(self.end - self.simulation.ends()[self.round - rounds], rounds)
+        return Fraction(self.end - self.simulation.ends[self.round - rounds], rounds)
 
     def path(self) -> list[Segment]:
         """What decided that time: segments that follow each other from `start` to `end` without a gap.
@@ -82,7 +82,7 @@ def _fed(found: Simulation) -> int:
         if span.stream >= 0:
             dry[span.stream] = max(dry.get(span.stream, 0), span.end)
     first = min(dry.values(), default=found.end + 1)
-    rounds = sum(1 for end in found.ends() if end < first)
+    rounds = sum(1 for end in found.ends if end < first)
     return max(rounds, 3)
 
 

@@ -66,7 +66,7 @@ def lanes(found: Simulation) -> list[Lane]:
                 span.start,
                 span.end,
                 number in decisive,
-                _where(found, doing.kind, doing.number),
+                where(found, doing),
                 number,
             )
             bars.setdefault(place, []).append(bar)
@@ -94,18 +94,19 @@ def _waits(found: Simulation, bars: Sequence[Bar]) -> Iterator[Wait]:
         free = span.end
 
 
-def _where(found: Simulation, kind: str, number: int) -> str:
+def where(found: Simulation, doing: Doing) -> str:
+    """`file:line` in the spec; empty where there is no such line."""
     schedule = found.schedule
-    if kind in ("phase", "link"):
-        return schedule.place_of(schedule.phases[number].place)
-    if kind in ("load", "replay"):
-        return schedule.place_of(schedule.captures[number].place)
+    if doing.kind in ("phase", "link"):
+        return schedule.place_of(schedule.phases[doing.number].place)
+    if doing.kind in ("load", "replay"):
+        return schedule.place_of(schedule.captures[doing.number].place)
     return ""
 
 
 def last_round(found: Simulation) -> list[Segment]:
     """Of the critical path, from the end of the last round but one to the end of all."""
-    ends = found.ends()
+    ends = found.ends
     start = ends[-2] if len(ends) > 1 and ends[-2] < found.end else 0
     return clipped(found.path(), start, found.end)
 

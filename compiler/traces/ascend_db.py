@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
-from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs
+from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.database import Database
 from plait.compiler.traces.gathered import gathered
-from plait.compiler.traces.kinds import COMPUTE_TYPES, EXECUTE, kind_of
+from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Kind, Round, Trace
-from plait.compiler.traces.numbers import LATEST
-from plait.compiler.traces.rows import HOST, Rows, Wait
+from plait.compiler.traces.numbers import identity, is_time
+from plait.compiler.traces.rows import HOST, Rows
 
 TASK = "TASK"
 TASKS = (
     *("startNs", "endNs", "deviceId", "connectionId", "globalTaskId"),
     *("taskType", "streamId", "taskId", "modelId"),
 )
-CALLS = "PYTORCH_API", "CANN_API"
+CALLS = {"PYTORCH_API": "Pytorch", "CANN_API": "CANN"}
+"""Tables of a host's calls, each with what its lanes are called by."""
 PASSED_OVER = frozenset(
     (
         "STRING_IDS",
@@ -51,7 +51,7 @@ def read_ascend_db(file: str, database: Database) -> Trace:
     tasks: list[Task] = []
     for row in database.rows(TASK, TASKS):
         start, end, device, connection, task, type, stream, local, model = row
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["tasks without a start and an end"] += 1
             continue
         type = str(texts.get(type, type if type is not None else ""))
@@ -66,12 +66,9 @@ def read_ascend_db(file: str, database: Database) -> Trace:
             if kind == "compute" and type not in COMPUTE_TYPES:
                 rows.unknown[f"task type {type!r:.60}"] += 1
         lane = rows.lane(f"npu {device}", str(stream), f"Stream {stream}")
-        number = rows.add(start, end, lane, name, kind, _id(connection))
-        if kind == "wait":
-            rows.waits.append(Wait(lane, start, end, -1, -1, -1))
-        model = _id(model)
-        if model not in (-1, NO_MODEL) or kind == "wait" or EXECUTE.fullmatch(name):
-            tasks.append(Task(number, NO_MODEL if model == -1 else model, _id(local)))
+        number = rows.add(start, end, lane, name, kind, identity(connection))
+        model = identity(model)
+        keep(rows, tasks, Task(number, NO_MODEL if model == -1 else model, identity(local)))
     in_graphs(rows, tasks)
     _communications(rows, database, texts)
     _hosts(rows, database, texts)
@@ -114,7 +111,7 @@ def _communications(rows: Rows, database: Database, texts: dict[Any, str]) -> No
     """Each as a whole, in a lane of its group: its tasks are in the lanes of their streams."""
     columns = "opName", "startNs", "endNs", "groupName", "deviceId"
     for name, start, end, group, device in database.rows("COMMUNICATION_OP", columns):
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["communications without a start and an end"] += 1
             continue
         lane = rows.lane(f"npu {device or 0}", f"Group {texts.get(group, group)} Communication")
@@ -123,22 +120,21 @@ def _communications(rows: Rows, database: Database, texts: dict[Any, str]) -> No
 
 def _hosts(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
     columns = "startNs", "endNs", "globalTid", "name", "connectionId"
-    for table in CALLS:
-        layer = table.partition("_")[0].capitalize() if table != "CANN_API" else "CANN"
+    for table, layer in CALLS.items():
         for start, end, thread, name, connection in database.rows(table, columns):
-            if not _is_time(start, end):
+            if not is_time(start, end):
                 rows.unknown["calls without a start and an end"] += 1
                 continue
             said = texts.get(name, str(name))
             kind: Kind = "range" if said.startswith("ProfilerStep#") else "host"
             lane = rows.lane(HOST, f"{layer} {thread}")
-            rows.add(start, end, lane, said, kind, _id(connection))
+            rows.add(start, end, lane, said, kind, identity(connection))
 
 
 def _host_marks(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
     columns = "startNs", "endNs", "globalTid", "message"
     for start, end, thread, message in database.rows("MSTX_EVENTS", columns):
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["marks without a start and an end"] += 1
             continue
         lane = rows.lane(HOST, f"mstx {thread}")
@@ -146,18 +142,9 @@ def _host_marks(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
 
 
 def _steps(rows: Rows, database: Database) -> None:
-    found: Counter[int] = Counter()
-    zero = min((row[0] for row in rows.rows), default=0)
+    found: set[int] = set()
     for number, start, end in database.rows("STEP_TIME", ("id", "startNs", "endNs")):
-        if _is_time(start, end) and _id(number) >= 0 and not found[number]:
-            found[number] += 1
-            rows.rounds.append(Round(number, start - zero, end - zero))
+        if is_time(start, end) and identity(number) >= 0 and number not in found:
+            found.add(number)
+            rows.rounds.append(Round(number, start, end))
     rows.rounds.sort()
-
-
-def _is_time(start: Any, end: Any) -> bool:
-    return type(start) is int and type(end) is int and 0 <= start <= end < LATEST
-
-
-def _id(value: Any) -> int:
-    return value if type(value) is int and value >= 0 else -1

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from plait.compiler.traces.kinds import EXECUTE
-from plait.compiler.traces.rows import DEVICE_WORK, Rows
+from plait.compiler.traces.rows import DEVICE_WORK, Rows, Wait
 
 NO_MODEL = 4294967295
 """The model of a task that is of none."""
@@ -27,6 +27,15 @@ class _Window(NamedTuple):
     start: int
     end: int
     number: int
+
+
+def keep(rows: Rows, tasks: list[Task], one: Task) -> None:
+    """Among the tasks, if it is of a model, launches one, or waits; and a wait among all waits."""
+    start, end, _, lane, name, kind, *_ = rows.rows[one.number]
+    if kind == "wait":
+        rows.waits.append(Wait(lane, start, end))
+    if one.model != NO_MODEL or kind == "wait" or EXECUTE.fullmatch(name):
+        tasks.append(one)
 
 
 def in_graphs(rows: Rows, tasks: list[Task]) -> None:

@@ -10,20 +10,19 @@ from collections import Counter
 from typing import Any
 
 from plait.compiler.traces.arrows import arrows
-from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs
+from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.gathered import gathered
-from plait.compiler.traces.kinds import COMPUTE_TYPES, EXECUTE, kind_of
+from plait.compiler.traces.json_file import ARROWS, MARKS
+from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Kind, Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
-from plait.compiler.traces.rows import HOST, Rows, Wait
+from plait.compiler.traces.rows import HOST, Rows
 
 HARDWARE, COMMUNICATION, OVERLAP = "Ascend Hardware", "Communication", "Overlap Analysis"
 HOSTS = frozenset(("Python", "CANN", "MsTx", "MSTX"))
 LAYERS = frozenset((HARDWARE, COMMUNICATION, OVERLAP)) | HOSTS
 ONCE = {"HCCL": COMMUNICATION}
 """Layers by the name they had."""
-ARROWS = frozenset("sft")
-MARKS = frozenset("MiICRbeBEn")
 IN_PYTHON, IN_CANN, OF_MARKS = "async_npu", "HostToDevice", "MsTx"
 OPERATOR = re.compile(r".*::|aclnn|.*Backward[0-9]*$")
 """Names of operators; what else the Python side has, somebody named."""
@@ -75,10 +74,6 @@ class _Reader:
                 unknown["events without the fields of one"] += 1
         self._issued()
         in_graphs(rows, self.tasks)
-        for number, *_ in self.tasks:
-            start, end, _, lane, _, kind, *_ = rows.rows[number]
-            if kind == "wait":
-                rows.waits.append(Wait(lane, start, end, -1, -1, -1))
         if self.gaps:
             told = ", ".join(f"{name} {count:,}" for name, count in sorted(self.gaps.items()))
             rows.notes.append(f"what is blank behind these the profiler may not have seen: {told}")
@@ -92,9 +87,8 @@ class _Reader:
             return
         key = category, str(number)
         place = event["pid"], event["tid"], nanoseconds(event["ts"])
-        hash(
-            place
-        )  # a process is a number or a text; a list raises here, where what is odd is counted
+        # A process is a number or a text; a list raises here, where what is odd is counted.
+        hash(place)
         if starts:
             self.asked[key] = place
         else:
@@ -162,8 +156,7 @@ class _Reader:
         number = rows.add(start, end, lane, name, kind, whole(arguments.get("connection_id")))
         self.placed[process, thread, start] = number
         model = whole(arguments.get("Model Id"), NO_MODEL)
-        if model != NO_MODEL or kind == "wait" or EXECUTE.fullmatch(name):
-            self.tasks.append(Task(number, model, whole(arguments.get("Task Id"))))
+        keep(rows, self.tasks, Task(number, model, whole(arguments.get("Task Id"))))
 
     def _host_lane(self, layer: str, process: Any, thread: Any) -> int:
         said = self.threads.get((process, thread), str(thread))

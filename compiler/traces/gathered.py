@@ -34,7 +34,7 @@ def gathered(rows: Rows) -> Trace:
     trace.replays = _replays(rows, trace, launches, places, of_graphs)
     trace.joins = _joins(rows, trace)
     trace.coverage = _coverage(rows, trace)
-    trace.rounds = rows.rounds
+    trace.rounds = [one._replace(start=one.start - zero, end=one.end - zero) for one in rows.rounds]
     trace.arrows = rows.arrows
     trace.stated = rows.stated
     trace.about = rows.about

@@ -8,6 +8,9 @@ from typing import Any
 from plait.compiler.traces.trace_error import TraceError
 
 MOST_EVENTS = 10_000_000
+ARROWS = frozenset("sft")
+MARKS = frozenset("MiICRbeBEn")
+"""Phases of events that take no time, or none on a stream."""
 
 
 def json_of(path: str, data: bytes) -> Any:

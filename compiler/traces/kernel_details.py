@@ -87,10 +87,7 @@ def read_kernel_details(file: str, data: bytes) -> Trace:
             first, last = steps.get(step, (start, start + length))
             steps[step] = min(first, start), max(last, start + length)
     in_graphs(rows, tasks)
-    zero = min((row[0] for row in rows.rows), default=0)
-    rows.rounds = [
-        Round(step, start - zero, end - zero) for step, (start, end) in sorted(steps.items())
-    ]
+    rows.rounds = [Round(step, *span) for step, span in sorted(steps.items())]
     return gathered(rows)
 
 

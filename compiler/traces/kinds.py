@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from plait.compiler.traces.model import Kind
 
@@ -49,22 +50,11 @@ COMPUTE_TYPES = frozenset(
     )
 )
 
-_known: dict[tuple[str, str], Kind] = {}
-MOST_KNOWN = 100_000
 
-
+@lru_cache(100_000)
 def kind_of(name: str, type: str = "") -> Kind:
     """Of a device's task by its name and, on Ascend, its type. A communication is only one by its name:
     what a schedule declares knows better."""
-    found = _known.get((name, type))
-    if found is None:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        found = _known[name, type] = _kind(name, type)
-    return found
-
-
-def _kind(name: str, type: str) -> Kind:
     control = type if type not in COMPUTE_TYPES else ""
     steering: tuple[tuple[re.Pattern[str], Kind], ...] = (
         (WAIT, "wait"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from plait.compiler.traces.arrows import arrows
 from plait.compiler.traces.gathered import gathered
+from plait.compiler.traces.json_file import ARROWS, MARKS
 from plait.compiler.traces.kinds import kind_of
 from plait.compiler.traces.model import Kind, Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
@@ -33,9 +34,6 @@ ON_HOST: dict[str, Kind] = {
 }
 CALLS = frozenset(("cuda_runtime", "cuda_driver", "hip_runtime"))
 PASSED_OVER = frozenset(("Trace",))
-ARROWS = frozenset("sft")
-MARKS = frozenset("MiICRbeBEn")
-"""Phases of events that take no time, or none on a stream."""
 UNTIED = "cudaStreamWaitEvent", "hipStreamWaitEvent"
 
 
@@ -92,7 +90,9 @@ def read_kineto(file: str, events: list[Any]) -> Trace:
                         kind = kind_of(name)
                         node = arguments.get("graph node id")
                         if node:
-                            _in_graph(rows, lane, arguments)
+                            graph = whole(arguments.get("graph id"))
+                            shared = whole(arguments.get("correlation"))
+                            rows.in_graph(len(rows.rows), lane, graph, node, shared)
                     elif kind == "wait" and name == "Stream Wait Event":
                         _wait(rows, lane, process, start, correlation, arguments)
                 elif "Launch" in name or "Memcpy" in name or "Memset" in name:
@@ -138,17 +138,3 @@ def _wait(
     record = whole(arguments.get("wait_on_cuda_event_record_corr_id"))
     source = rows.lane(f"gpu {process}", str(stream), f"stream {stream}") if stream >= 0 else -1
     rows.waits.append(Wait(lane, start, -1, source, correlation, record))
-
-
-def _in_graph(rows: Rows, lane: int, arguments: dict[str, Any]) -> None:
-    """A kernel that says which node it is: its k-th time is in the k-th replay of its graph."""
-    correlation = whole(arguments.get("correlation"))
-    graph = whole(arguments.get("graph id"))
-    key = rows.lanes[lane].device, graph
-    if correlation > 0:  # all of one launch share it, whatever was lost of them
-        rows.graph_names[(rows.lanes[lane].device, correlation)] = str(graph)
-        return
-    node = arguments["graph node id"]
-    time = rows.occurrence((*key, node))
-    rows.graphs[len(rows.rows)] = (*key, time)
-    rows.graph_names[(*key, time)] = str(graph)

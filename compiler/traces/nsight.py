@@ -10,7 +10,7 @@ from plait.compiler.traces.database import Database
 from plait.compiler.traces.gathered import gathered
 from plait.compiler.traces.kinds import kind_of
 from plait.compiler.traces.model import Kind, Trace
-from plait.compiler.traces.numbers import LATEST
+from plait.compiler.traces.numbers import LATEST, identity, is_time
 from plait.compiler.traces.rows import HOST, Rows, Wait
 
 CUPTI = "CUPTI_ACTIVITY_KIND_"
@@ -85,22 +85,16 @@ def _copies(rows: Rows, database: Database) -> None:
 
 def _on_stream(rows: Rows, row: tuple[Any, ...], name: str, kind: Kind) -> None:
     start, end, device, stream, correlation, node = row[:6]
-    if not _is_time(start, end):
+    if not is_time(start, end):
         rows.unknown["rows without a start and an end"] += 1
         return
-    correlation = _id(correlation) or -1  # 0: of none
+    correlation = identity(correlation) or -1  # 0: of none
     lane = rows.lane(f"gpu {device}", str(stream), f"stream {stream}")
     number = rows.add(start, end, lane, name, kind, correlation)
-    node = _id(node)
+    node = identity(node)
     if node > 0:
-        # A node is in every replay of its graph once, and the upper half of its number is the graph's.
-        key = f"gpu {device}", node >> 32
-        if correlation > 0:
-            rows.graph_names[f"gpu {device}", correlation] = str(node >> 32)
-            return
-        time = rows.occurrence((*key, node))
-        rows.graphs[number] = (*key, time, "node")
-        rows.graph_names[(*key, time, "node")] = str(node >> 32)
+        # the upper half of a node's number is its graph's
+        rows.in_graph(number, lane, node >> 32, node, correlation)
 
 
 def _whole_graphs(rows: Rows, database: Database) -> None:
@@ -109,11 +103,11 @@ def _whole_graphs(rows: Rows, database: Database) -> None:
     for start, end, device, stream, correlation, graph in database.rows(
         f"{CUPTI}GRAPH_TRACE", columns
     ):
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["rows without a start and an end"] += 1
             continue
         lane = rows.lane(f"gpu {device}", str(stream), f"stream {stream}")
-        number = rows.add(start, end, lane, f"graph {graph}", "replay", _id(correlation))
+        number = rows.add(start, end, lane, f"graph {graph}", "replay", identity(correlation))
         rows.graphs[number] = "whole", number
         rows.whole_replays["whole", number] = number
         rows.graph_names["whole", number] = str(graph)
@@ -123,13 +117,13 @@ def _calls(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
     columns = "start", "end", "globalTid", "correlationId", "nameId"
     for table in (f"{CUPTI}RUNTIME", f"{CUPTI}DRIVER"):
         for start, end, thread, correlation, name in database.rows(table, columns):
-            if not _is_time(start, end):
+            if not is_time(start, end):
                 rows.unknown["rows without a start and an end"] += 1
                 continue
             said = texts.get(name, str(name))
             launches = any(word in said for word in ("Launch", "Memcpy", "Memset"))
             kind: Kind = "launch" if launches else "host"
-            rows.add(start, end, rows.lane(HOST, str(thread)), said, kind, _id(correlation))
+            rows.add(start, end, rows.lane(HOST, str(thread)), said, kind, identity(correlation))
 
 
 def _launched(rows: Rows) -> None:
@@ -168,7 +162,7 @@ def _waits(rows: Rows, database: Database) -> None:
     records: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     columns = "deviceId", "eventId", "correlationId", "streamId"
     for device, event, correlation, stream in database.rows(f"{CUPTI}CUDA_EVENT", columns):
-        if _id(correlation) > 0 and _id(stream) >= 0:
+        if identity(correlation) > 0 and identity(stream) >= 0:
             records.setdefault((device, event), []).append((correlation, stream))
     for found in records.values():
         found.sort()
@@ -176,19 +170,19 @@ def _waits(rows: Rows, database: Database) -> None:
     for start, end, device, stream, correlation, sort, event in database.rows(
         f"{CUPTI}SYNCHRONIZATION", columns
     ):
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["rows without a start and an end"] += 1
             continue
         if sort not in SYNCS:
             rows.unknown[f"synchronization of type {sort!r:.20}"] += 1
         lane = rows.lane(f"gpu {device}", str(stream), f"stream {stream}")
-        rows.add(start, end, lane, SYNCS.get(sort, "Sync"), "wait", _id(correlation))
+        rows.add(start, end, lane, SYNCS.get(sort, "Sync"), "wait", identity(correlation))
         if sort == STREAM_WAIT:
             of_event = records.get((device, event), [])
-            at = bisect_left(of_event, (_id(correlation), -1)) - 1
+            at = bisect_left(of_event, (identity(correlation), -1)) - 1
             record, source = of_event[at] if at >= 0 else (-1, None)
             source = rows.lane(f"gpu {device}", str(source)) if at >= 0 else -1
-            rows.waits.append(Wait(lane, start, -1, source, _id(correlation), record))
+            rows.waits.append(Wait(lane, start, -1, source, identity(correlation), record))
 
 
 def _ranges(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
@@ -196,7 +190,7 @@ def _ranges(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
     for start, end, sort, text, number, thread in database.rows("NVTX_EVENTS", columns):
         if sort not in RANGES:
             continue
-        if not _is_time(start, end):
+        if not is_time(start, end):
             rows.unknown["ranges that did not end"] += 1
             continue
         said = text if text is not None else texts.get(number, "")
@@ -206,11 +200,3 @@ def _ranges(rows: Rows, database: Database, texts: dict[Any, str]) -> None:
 def _by_start(row: tuple[Any, ...]) -> tuple[bool, int]:
     known = type(row[0]) is int
     return known, row[0] if known else 0
-
-
-def _is_time(start: Any, end: Any) -> bool:
-    return type(start) is int and type(end) is int and 0 <= start <= end < LATEST
-
-
-def _id(value: Any) -> int:
-    return value if type(value) is int and value >= 0 else -1

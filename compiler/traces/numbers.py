@@ -50,3 +50,13 @@ def whole(value: Any, otherwise: int = -1) -> int:
         except ValueError:
             return otherwise
     return value if type(value) is int and -LATEST < value < LATEST else otherwise
+
+
+def is_time(start: Any, end: Any) -> bool:
+    """Whether a database has whole nanoseconds in both places, in order."""
+    return type(start) is int and type(end) is int and 0 <= start <= end < LATEST
+
+
+def identity(value: Any) -> int:
+    """A number by which a database ties rows together; -1: there is none."""
+    return value if type(value) is int and value >= 0 else -1

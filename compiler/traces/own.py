@@ -77,13 +77,12 @@ def read_own(file: str, data: Any, events: list[Any]) -> Trace:
             rows.unknown["events without the fields of one"] += 1
     for lane, at, end in waits:
         source, reached = records.get(arrived.get((lane, end), ""), (-1, -1))
-        rows.waits.append(Wait(lane, at, end, source, -1, -1, reached))
+        rows.waits.append(Wait(lane, at, end, source, record_at=reached))
     _hold(rows, replays, inside)
     rows.arrows = arrows(ends, rows.unknown)
-    first = min((row[0] for row in rows.rows), default=0)
     if isinstance(about, dict):
         _rounds_said(rows, about, rounds)
-    rows.rounds = [_told(number, told, first) for number, told in sorted(rounds.items())]
+    rows.rounds = [_told(number, told) for number, told in sorted(rounds.items())]
     return gathered(rows)
 
 
@@ -159,7 +158,7 @@ def _round(rounds: dict[int, dict[str, Any]], event: Any, begins: bool, at: int)
         told["args"] = event["args"]
 
 
-def _told(number: int, told: dict[str, Any], first: int) -> Round:
+def _told(number: int, told: dict[str, Any]) -> Round:
     given = told.get("args", {})
     live = given.get("live")
     dims = list(live.items())[:MOST_DIMS] if isinstance(live, dict) else []
@@ -167,8 +166,8 @@ def _told(number: int, told: dict[str, Any], first: int) -> Round:
     accepted = whole(given.get("accepted"))
     return Round(
         number,
-        start - first,
-        told.get("end", start) - first,
+        start,
+        told.get("end", start),
         str(given.get("bucket", "")),
         tuple((str(dim), whole(size)) for dim, size in dims),
         accepted if accepted >= 0 else None,

@@ -22,10 +22,10 @@ class Wait(NamedTuple):
     waiter: int
     at: int
     until: int
-    source_lane: int
-    order: int
+    source_lane: int = -1
+    order: int = -1
     """Rows of the waiter whose correlation is higher come behind the wait; -1: go by time."""
-    record: int
+    record: int = -1
     """Rows of the source whose correlation is lower come before the record; -1: it is not known."""
     record_at: int = -1
     """Or when the record was reached."""
@@ -56,6 +56,7 @@ class Rows:
         """By the number of a row, its phase and round."""
         self.waits: list[Wait] = []
         self.rounds: list[Round] = []
+        """At times as the file has them, as rows are."""
         self.arrows: list[Flow] = []
         self.stated: dict[str, int] = {}
         self.about: dict[str, str] = {}
@@ -85,6 +86,18 @@ class Rows:
         number = len(self.rows)
         self.rows.append((start, end, number, lane, name, kind, correlation, issued))
         return number
+
+    def in_graph(
+        self, number: int, lane: int, graph: int, node: Hashable, correlation: int
+    ) -> None:
+        """Of a row that says which node of a graph it is: its k-th time is in the k-th replay of that."""
+        device = self.lanes[lane].device
+        if correlation > 0:  # all of one launch share it, whatever was lost of them
+            self.graph_names[device, correlation] = str(graph)
+            return
+        key = device, graph, self.occurrence((device, graph, node))
+        self.graphs[number] = key
+        self.graph_names[key] = str(graph)
 
     def occurrence(self, node: Hashable) -> int:
         """How often a node of a graph was met before: each is in a replay once."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from plait.compiler.intervals import together, total
+from plait.compiler.intervals import Interval, shared, together, total
 from plait.compiler.traces.model import Slice, Trace
 from plait.compiler.traces.rows import DEVICE_WORK, HOST
 
@@ -80,7 +79,7 @@ def summary(trace: Trace) -> Summary:
     for lane, slices in sorted(by_lane.items()):
         work = [(one.start, one.end) for one in slices if one.kind != "wait"]
         busy = total(together(work))
-        both = total(together(_within(((one.start, one.end) for one in slices), start, end)))
+        both = shared(together((one.start, one.end) for one in slices), [Interval(start, end)])
         lanes.append(
             LaneTotals(lane, len(slices), busy, max(both - busy, 0), span - max(both, busy))
         )
@@ -96,10 +95,6 @@ def summary(trace: Trace) -> Summary:
         _replays(trace),
         _ranges(trace),
     )
-
-
-def _within(spans: Iterable[tuple[int, int]], start: int, end: int) -> Iterable[tuple[int, int]]:
-    return ((max(a, start), min(b, end)) for a, b in spans if b > start and a < end)
 
 
 def _replays(trace: Trace) -> list[Replays]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs
+from plait.compiler.traces.ascend_graphs import NO_MODEL, Task, in_graphs, keep
 from plait.compiler.traces.gathered import gathered
-from plait.compiler.traces.kinds import COMPUTE_TYPES, EXECUTE, kind_of
+from plait.compiler.traces.kinds import COMPUTE_TYPES, kind_of
 from plait.compiler.traces.model import Trace
 from plait.compiler.traces.numbers import nanoseconds, whole
-from plait.compiler.traces.rows import Rows, Wait
+from plait.compiler.traces.rows import Rows
 from plait.compiler.traces.table import NOTHING, Table
 
 COLUMNS = {
@@ -52,9 +52,6 @@ def read_task_time(file: str, data: bytes) -> Trace:
         stream = "none" if stream in NOTHING else stream
         lane = rows.lane(f"npu {whole(row.get('Device_id'), 0)}", stream, f"Stream {stream}")
         number = rows.add(start, end, lane, name, kind)
-        if kind == "wait":
-            rows.waits.append(Wait(lane, start, end, -1, -1, -1))
-        if kind == "wait" or EXECUTE.fullmatch(name):
-            tasks.append(Task(number, NO_MODEL, whole(row.get("task_id"))))
+        keep(rows, tasks, Task(number, NO_MODEL, whole(row.get("task_id"))))
     in_graphs(rows, tasks)
     return gathered(rows)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import TypeAlias
 
 from plait.compiler.races.conflicts import regions_meet, vouched
 from plait.compiler.round import Access, Round
 from plait.compiler.timing.costs import Profile
-from plait.compiler.timing.engine import Issue
+from plait.compiler.timing.engine import Block, Issue
 from plait.compiler.timing.issue import Issuer, Lanes
 from plait.compiler.timing.sharing import WHOLE
 from plait.dsl.record import Record
@@ -23,7 +24,7 @@ from plait.runtime.schedule import HOST, Schedule
 MOST_PHASES = 200
 """Of a round whose data is looked at."""
 
-Needs = "list[tuple[int, int, int]]"
+Need: TypeAlias = "tuple[int, int, int]"
 """A phase, one that needs what it wrote, and how many rounds later."""
 
 
@@ -45,7 +46,7 @@ def relaxed(schedule: Schedule, profile: Profile, bucket: int, round: Round) -> 
     for phase in round.phases:
         number = numbers[phase.name]
         if phase.stream == HOST:
-            cost = issuer.costs[number, bucket]
+            cost = issuer.cost(number, bucket)
             times.append(profile.host.run + cost.law.time(at.work[number][0]) + cost.host)
             host += times[-1]
             continue
@@ -73,7 +74,7 @@ def own(schedule: Schedule, profile: Profile, bucket: int) -> Bound:
     host = 0
     busy = [0] * len(lanes.places)
     for one in Issuer(schedule, profile, lanes, 0, 1).rounds([bucket] * rounds):
-        if getattr(one, "what", None) is None or one.what.round != rounds - 1:  # type: ignore[union-attr]
+        if not isinstance(one, Issue | Block) or one.what.round != rounds - 1:
             continue
         host += one.time
         for item in one.issued if isinstance(one, Issue) else ():
@@ -84,7 +85,7 @@ def own(schedule: Schedule, profile: Profile, bucket: int) -> Bound:
     return max(found, key=lambda one: one.time)
 
 
-def needs(round: Round) -> Iterable[tuple[int, int, int]]:
+def needs(round: Round) -> Iterable[Need]:
     """Phases that write and those that read or write it after them; each follows itself."""
     for place in range(len(round.phases)):
         yield place, place, 1
@@ -107,9 +108,7 @@ def needs(round: Round) -> Iterable[tuple[int, int, int]]:
         yield one, other, apart
 
 
-def longest_circle(
-    times: list[int], edges: list[tuple[int, int, int]]
-) -> tuple[Fraction, list[int]]:
+def longest_circle(times: list[int], edges: list[Need]) -> tuple[Fraction, list[int]]:
     """Of all circles, the most time over the rounds it goes through, and the circle.
 
     Those that pass from a round to a later one just once come first, then any that is longer, until none
@@ -122,9 +121,7 @@ def longest_circle(
     return best, circle
 
 
-def _of_one_passage(
-    times: list[int], edges: list[tuple[int, int, int]]
-) -> tuple[Fraction, list[int]]:
+def _of_one_passage(times: list[int], edges: list[Need]) -> tuple[Fraction, list[int]]:
     """The longest of them, where edges within a round lead to what stands further down."""
     within: list[list[int]] = [[] for _ in times]
     back: dict[int, list[tuple[int, int]]] = {}
@@ -150,7 +147,7 @@ def _of_one_passage(
 
 
 def _longer(
-    times: list[int], edges: list[tuple[int, int, int]], than: Fraction
+    times: list[int], edges: list[Need], than: Fraction
 ) -> tuple[Fraction, list[int]] | None:
     over, under = than.numerator, than.denominator
     reached = [0] * len(times)

@@ -45,3 +45,9 @@ class Candidate:
     """Those left out, or narrowed."""
     price: Price | None = None
     """None: its bound says that it is no better than what there is."""
+
+
+def price_of(one: Candidate) -> Price:
+    """Of one that surely has a price: the start, the best, any of the front."""
+    assert one.price is not None
+    return one.price

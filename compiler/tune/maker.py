@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from plait.compiler.compile import Proven, lowered, prove
-from plait.compiler.order import Order
 from plait.compiler.timing.costs import Profile
 from plait.compiler.timing.engine import Stuck
 from plait.compiler.tune.bounds import Bound, own, relaxed
@@ -17,7 +16,7 @@ from plait.compiler.tune.meaning import Meaning, meanings
 from plait.compiler.tune.move import Move, Space
 from plait.compiler.tune.price import Load, Price, at_least, mean, priced
 from plait.dsl.span import Source
-from plait.runtime.schedule import Bucket, Schedule
+from plait.runtime.schedule import Schedule
 
 Tokens = Callable[[Schedule], Fraction]
 """How many a round of a schedule commits."""
@@ -77,11 +76,8 @@ class Maker:
 
         It gets no price where something that has one is surely as good, or does if all are to have one.
         """
-        try:
-            text = laid_out(Source(one.source.name, move.text, one.source.folder))
-        except Refused:
-            return None  # a move that can be written nowhere in such a text
-        if text.text in self.known:
+        text = _text(one, move)
+        if text is None or text.text in self.known:
             return None
         self.counts.seen += 1
         self.known[text.text] = found = self.tried(one, move, text, all_of_them)
@@ -94,11 +90,8 @@ class Maker:
         """What a move makes of a text, seen before or not."""
         made = self.made(one, move, all_of_them=True)
         if made is None:
-            try:
-                text = laid_out(Source(one.source.name, move.text, one.source.folder))
-            except Refused:
-                return None
-            made = self.known.get(text.text)
+            text = _text(one, move)
+            made = text and self.known.get(text.text)
             made = made and self.known.get(made.source.text)
         if made is None or not made.steps:
             return made
@@ -163,10 +156,9 @@ class Maker:
     def bounds(self, schedule: Schedule, proven: Proven) -> tuple[Bound, Fraction]:
         """Over all buckets that serve the load: of all such schedules, and of this one."""
         buckets = self.load.buckets(schedule)
-        routes = {number: _order(schedule.buckets[number], proven) for number in buckets}
         wide = {
-            number: relaxed(schedule, self.profile, number, order.round)
-            for number, order in routes.items()
+            number: relaxed(schedule, self.profile, number, proven.orders[number].round)
+            for number in buckets
         }
         own_time = mean(buckets, lambda number: own(schedule, self.profile, number).time)
         time = mean(buckets, lambda number: wide[number].time)
@@ -174,9 +166,12 @@ class Maker:
         return Bound(time, wide[most].what), max(time, own_time)
 
 
-def _order(bucket: Bucket, proven: Proven) -> Order:
-    wanted = dict(bucket.sizes), dict(bucket.route)
-    return next(one for one in proven.orders if (one.round.sizes, one.round.route) == wanted)
+def _text(one: Candidate, move: Move) -> Source | None:
+    """Laid out; None: a move that can be written nowhere in such a text."""
+    try:
+        return laid_out(Source(one.source.name, move.text, one.source.folder))
+    except Refused:
+        return None
 
 
 def _meanings(proven: Proven) -> dict[str, Meaning]:

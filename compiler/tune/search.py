@@ -17,7 +17,7 @@ from typing import Literal
 
 from plait.compiler.timing.costs import Profile
 from plait.compiler.tune.bounds import Bound
-from plait.compiler.tune.candidate import Candidate
+from plait.compiler.tune.candidate import Candidate, price_of
 from plait.compiler.tune.kinds import offered
 from plait.compiler.tune.maker import Counts, Maker, Tokens
 from plait.compiler.tune.move import Move, Space, View
@@ -50,7 +50,7 @@ class Tuned:
     @property
     def gap(self) -> Fraction:
         """How far the best is above the bound, as a part of the bound."""
-        time = _price(self.best).time
+        time = price_of(self.best).time
         return max(time / self.bound.time - 1, Fraction(0)) if self.bound.time else Fraction(0)
 
 
@@ -117,7 +117,7 @@ class _Search:
             move = next(one.moves, None)
             if move is not None:
                 self.take(one.candidate, move, number)
-                if not watch(self.maker.counts, _price(self.best)):
+                if not watch(self.maker.counts, price_of(self.best)):
                     return "stopped"
             elif not elsewhere:
                 heappop(self.heap)
@@ -135,7 +135,7 @@ class _Search:
 
     def rank(self, one: Candidate) -> tuple:
         """What has no price stands where it would if it were as good as its bound."""
-        start = _price(self.start)
+        start = price_of(self.start)
         price = one.price or start.replace(time=one.least)
         return price.rank(self.objective, start)
 
@@ -155,7 +155,7 @@ class _Search:
             and not self.maker.space.vary
             and not self.maker.space.histogram
         )
-        return fixed and _price(self.best).time <= round(self.best.bound.time)
+        return fixed and price_of(self.best).time <= round(self.best.bound.time)
 
     # Steps
 
@@ -181,11 +181,6 @@ class _Search:
         return one
 
 
-def _price(one: Candidate) -> Price:
-    assert one.price is not None
-    return one.price
-
-
 def _declared(view: View) -> int:
     return sum(isinstance(one, syntax.Stream) for one in view.pipeline.body)
 
@@ -194,11 +189,11 @@ def _front(maker: Maker) -> tuple[Candidate, ...]:
     """One for each triple of figures, that of the fewest steps."""
     by_figures: dict[tuple, Candidate] = {}
     for one in sorted(maker.priced, key=lambda one: len(one.steps)):
-        by_figures.setdefault(_price(one).figures, one)
+        by_figures.setdefault(price_of(one).figures, one)
     all_of_them = list(by_figures.values())
     left = [
         one
         for one in all_of_them
-        if not any(_price(b).as_good_as(_price(one)) for b in all_of_them if b is not one)
+        if not any(price_of(b).as_good_as(price_of(one)) for b in all_of_them if b is not one)
     ]
-    return tuple(sorted(left, key=lambda one: _price(one).figures))
+    return tuple(sorted(left, key=lambda one: price_of(one).figures))

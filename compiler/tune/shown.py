@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
-from plait.compiler.tune.candidate import Candidate
+from plait.compiler.tune.candidate import Candidate, price_of
 from plait.compiler.tune.price import Objective, Price
 from plait.compiler.tune.search import Ended, Tuned
-from plait.dsl.render.figures import counted, in_words, percent, shown
+from plait.dsl.render.figures import as_number, counted, in_words, percent, shown
 
 ENDED: dict[Ended, str] = {
     "all": "all that the moves lead to was tried: this is the best of it",
@@ -20,7 +19,7 @@ ENDED: dict[Ended, str] = {
 
 def text(found: Tuned, name: str, where: str, costs: str) -> str:
     """`name`: of the spec; `where`: what is live."""
-    start, best = _price(found.start), _price(found.best)
+    start, best = price_of(found.start), price_of(found.best)
     figure = _figure(found.objective)
     then = f"{figure(start)} -> {figure(best)} {_unit(found.objective)}"
     if not found.best.steps:
@@ -71,9 +70,9 @@ def _front(found: Tuned) -> list[str]:
     tokens = found.objective == "token"
     out.append(f"  {'a token' if tokens else 'a round':>10} {'memory':>12} streams steps")
     for one in found.front:
-        price = _price(one)
+        price = price_of(one)
         time = shown(round(price.token if tokens else price.time))
-        mark = "  <- this one" if price.figures == _price(found.best).figures else ""
+        mark = "  <- this one" if price.figures == price_of(found.best).figures else ""
         memory = in_words(price.memory)
         row = f"  {time:>10} {memory:>12} {price.streams:>7} {len(one.steps):>5}"
         out.append(f"{row}{mark}")
@@ -88,10 +87,10 @@ def as_data(found: Tuned, name: str, where: str, costs: str) -> dict[str, Any]:
         "at": where,
         "costs": costs,
         "objective": found.objective,
-        "start": _figures(_price(found.start)),
-        "best": _figures(_price(found.best)),
+        "start": _figures(price_of(found.start)),
+        "best": _figures(price_of(found.best)),
         "steps": _steps_data(found.best),
-        "bound": {"time": _number(found.bound.time), "what": found.bound.what},
+        "bound": {"time": as_number(found.bound.time), "what": found.bound.what},
         "gap": float(found.gap),
         "looked": {
             "seen": counts.seen,
@@ -101,7 +100,7 @@ def as_data(found: Tuned, name: str, where: str, costs: str) -> dict[str, Any]:
             "other_work": counts.other_work,
         },
         "ended": found.ended,
-        "front": [{**_figures(_price(one)), "steps": _steps_data(one)} for one in found.front],
+        "front": [{**_figures(price_of(one)), "steps": _steps_data(one)} for one in found.front],
         "text": found.best.source.text,
     }
 
@@ -120,15 +119,11 @@ def _steps_data(one: Candidate) -> list[dict[str, Any]]:
 
 def _figures(price: Price) -> dict[str, Any]:
     return {
-        "time": _number(price.time),
+        "time": as_number(price.time),
         "memory": price.memory,
         "streams": price.streams,
-        "token": _number(price.token),
+        "token": as_number(price.token),
     }
-
-
-def _number(time: Fraction) -> int | float:
-    return int(time) if time.denominator == 1 else float(time)
 
 
 def _figure(objective: Objective) -> Any:
@@ -141,8 +136,3 @@ def _figure(objective: Objective) -> Any:
 
 def _unit(objective: Objective) -> str:
     return {"memory": "of memory", "time": "a round", "token": "a token"}[objective]
-
-
-def _price(one: Candidate) -> Price:
-    assert one.price is not None
-    return one.price

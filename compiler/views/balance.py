@@ -55,11 +55,11 @@ def balance_text(account: Account, made: Sequence[Balance], live: Mapping[str, i
     rows = [head_row] + [
         (
             one.replay.name,
-            signed(one.launches),
-            signed(-one.padding),
-            signed(-one.preparation),
-            signed(one.net),
-            signed(one.gained),
+            _signed(one.launches),
+            _signed(-one.padding),
+            _signed(-one.preparation),
+            _signed(one.net),
+            _signed(one.gained),
             f"{one.memory:,}",
         )
         for one in made
@@ -84,5 +84,5 @@ def balance_text(account: Account, made: Sequence[Balance], live: Mapping[str, i
     return "\n".join(lines) + "\n"
 
 
-def signed(time: int) -> str:
-    return f"+{shown(time)}" if time > 0 else f"-{shown(-time)}" if time else "0 ns"
+def _signed(time: int) -> str:
+    return "+" * (time > 0) + shown(time)

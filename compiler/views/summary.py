@@ -40,7 +40,7 @@ def summary_data(account: Account, accepted: Accepted | None) -> dict[str, Any]:
 
 
 def exposed_data(account: Account) -> dict[str, int]:
-    exposed = account.exposed
+    exposed = account.measures.exposed
     return {
         "beside_independent_work": exposed.beside,
         "device_wide": exposed.device,
@@ -87,7 +87,7 @@ def repeats_text(found: Window) -> list[str]:
 
 
 def exposed_text(account: Account) -> list[str]:
-    measures, exposed = account.measures, account.exposed
+    measures, exposed = account.measures, account.measures.exposed
     if not measures.communication:
         return []
     return [

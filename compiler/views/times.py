@@ -108,10 +108,6 @@ def times_data(account: Account, accepted: Accepted | None) -> dict[str, Any]:
 def _phases(account: Account) -> list[dict[str, Any]]:
     """In the order in which they began; an exchange has one entry."""
     found = account.found
-    on_path: dict[int, int] = {}
-    for one in found.path:
-        if one.span is not None:
-            on_path[one.span] = on_path.get(one.span, 0) + one.end - one.start
     rows = []
     for number in found.of_round:
         span = found.spans[number]
@@ -125,7 +121,7 @@ def _phases(account: Account) -> list[dict[str, Any]]:
                 "begins": span.start - found.start,
                 "ends": found.spans[parts[-1]].end - found.start,
                 "slack": min(account.slack[part] for part in parts),
-                "on_the_path": sum(on_path.get(part, 0) for part in parts),
+                "on_the_path": sum(found.on_path[part] for part in parts),
             }
         )
     return rows
@@ -156,7 +152,7 @@ def _arrival(one: Arrival) -> str:
 def _table(phases: Sequence[dict[str, Any]]) -> list[str]:
     rows = [
         (
-            _signed(one["begins"]),
+            shown(one["begins"]),
             shown(one["ends"] - one["begins"]),
             shown(one["slack"]),
             shown(one["on_the_path"]) if one["on_the_path"] else "-",
@@ -171,7 +167,3 @@ def _table(phases: Sequence[dict[str, Any]]) -> list[str]:
         cells = [cell.rjust(width) for cell, width in zip(times, widths, strict=False)]
         lines.append("  ".join(["     ", *cells, stream.ljust(widths[4]), name]))
     return lines
-
-
-def _signed(time: int) -> str:
-    return shown(time) if time >= 0 else f"-{shown(-time)}"

@@ -1,4 +1,4 @@
-"""Figures as people read them: times, sizes, shares and counts."""
+"""Figures as people read them: times, sizes, shares and counts; and as JSON has them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,15 @@ def percent(share: Fraction | float, sign: str = "") -> str:
     ('12.5 %', '+50.0 %')
     """
     return f"{float(100 * share):{sign}.1f} %"
+
+
+def as_number(value: Fraction) -> int | float:
+    """For JSON: exact where it is whole.
+
+    >>> as_number(Fraction(6, 2)), as_number(Fraction(3, 2))
+    (3, 1.5)
+    """
+    return value.numerator if value.denominator == 1 else float(value)
 
 
 def counted(count: int, one: str, several: str = "") -> str:

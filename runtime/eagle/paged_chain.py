@@ -17,6 +17,8 @@ from plait.runtime.eagle.memory import Memory
 from plait.runtime.models.tiny.paged import PagedPlan
 from plait.runtime.sampling.bodies import accept_chain
 
+REPORTED = ("logprobs", "top_tokens")
+
 
 class PagedChain:
     """Bodies and opaque buffers for a memory of pages, `rows` verified a request.
@@ -97,18 +99,12 @@ class PagedChain:
         start = seq_lens.unsqueeze(1) - count_of(accepted)
         self.paged.fill(extend_meta, start, self._along, pages)
 
-    def publish(
-        self,
-        accepted: Tensor,
-        logprobs: Tensor,
-        top_tokens: Tensor,
-        out_tokens: Tensor,
-        out_logprobs: Tensor,
-        out_top_tokens: Tensor,
-    ) -> None:
+    def publish(self, accepted: Tensor, out_tokens: Tensor, **reported: Tensor) -> None:
+        """Of a round that reports log probabilities, those too: each `out_` what is read by its name."""
         out_tokens.copy_(accepted)
-        out_logprobs.copy_(logprobs)
-        out_top_tokens.copy_(top_tokens)
+        for name in REPORTED:
+            if name in reported:
+                reported[f"out_{name}"].copy_(reported[name])
 
     def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
         """What the draft begins with, from NextN's state of one request."""

@@ -30,6 +30,7 @@ from plait.runtime.eagle.chain import (
     rows_of,
 )
 from plait.runtime.eagle.request import Request, span_for
+from plait.runtime.engine.taken import check_taken
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
@@ -101,6 +102,7 @@ class Speculative:
         bound = self._bound(schedule, model, span)
         bodies = {**bound.bodies(), "commit": self._commit}
         check_fits(schedule, model, bodies)
+        check_taken(schedule)
         if keep_logits:
             bodies["accept"] = partial(self._accept_keeping_logits, bodies["accept"], model.dtype)
         self.runner = bind(

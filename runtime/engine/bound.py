@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import Device
 from plait.runtime.engine.decoder import Decoder, ForSchedules
+from plait.runtime.engine.taken import TOKENS, check_taken
 from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
 from plait.runtime.trace import Trace
@@ -16,7 +17,6 @@ from plait.runtime.trace import Trace
 if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
-TOKENS = "out_tokens"
 LOGPROBS = "out_logprobs"
 TOPS = "out_top_tokens"
 
@@ -74,11 +74,7 @@ class Binder:
     def __call__(self, decoder: Decoder) -> Bound:
         """Raises what `bind` raises, and BindError for a schedule from which no tokens could be taken."""
         schedule = decoder.schedule
-        if TOKENS not in {buffer.name for buffer in schedule.buffers}:
-            raise BindError(
-                f"{schedule.source.name}: an engine takes tokens from a host buffer `{TOKENS}`, which a "
-                "phase `commit` reads with `prev`; this round has none"
-            )
+        check_taken(schedule)
         trace = Trace() if self.traced else None
         runner = bind(
             schedule,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.console import commands
 from plait.cli import main
 
 ROUND = """\
@@ -286,11 +287,10 @@ def test_the_page_shows_what_is_printed(root, tmp_path, monkeypatch, capsys) -> 
         (block,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
         (tmp_path / name).write_text(block)
     monkeypatch.chdir(tmp_path)
-    shown = re.findall(r"^    \$ plait diff (.*)\n((?:    .*\n|\n(?=    ))*)", text, re.MULTILINE)
+    shown = commands(text)
     assert len(shown) == 2
-    for command, printed in shown:
-        words, _, tail = command.partition(" | ")
+    for one in shown:
+        words, _, tail = one.command.removeprefix("plait diff ").partition(" | ")
         _, out, _ = run(capsys, *shlex.split(words))
         lines = out.splitlines()
-        wanted = [line.removeprefix("    ") for line in printed.splitlines()]
-        assert (lines[-1:] if tail == "tail -1" else lines) == wanted
+        assert (lines[-1:] if tail == "tail -1" else lines) == list(one.lines)

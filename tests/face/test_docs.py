@@ -126,6 +126,9 @@ PAGES = [
     *(
         f"docs/{name}.md"
         for name in (
+            "README",
+            "tutorial",
+            "timeline",
             "language",
             "embedding",
             "exchange",
@@ -144,6 +147,14 @@ PAGES = [
         )
     ),
 ]
+
+
+def test_the_map_of_the_docs_has_every_page(root: Path) -> None:
+    """Once each, so that no page is only found by who knows of it; README.md leads to the map."""
+    linked = re.findall(r"\]\((\w[\w-]*\.md)\)", read(root, "docs/README.md").split("## Learn")[1])
+    pages = [path.name for path in (root / "docs").glob("*.md") if path.name != "README.md"]
+    assert sorted(linked) == sorted(pages)
+    assert "](docs/README.md)" in read(root, "README.md")
 
 
 @pytest.mark.parametrize("name", PAGES)

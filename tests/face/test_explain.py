@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.console import commands, with_shown
 from plait.cli import main
-
-COMMAND = re.compile(r"^    \$ plait (.*)\n((?:    .*\n|\n(?=    [^$]))*)", re.MULTILINE)
 
 
 def printed(capsys, *arguments: str) -> str:
@@ -37,15 +36,14 @@ def test_the_page_shows_what_is_printed(root, tmp_path, monkeypatch, capsys, req
     (tmp_path / "layer.spec").write_text(spec[1], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    def run(match: re.Match[str]) -> str:
-        lines = printed(capsys, *match[1].split()).splitlines()
-        shown = "".join(f"    {line}".rstrip() + "\n" for line in lines)
-        return f"    $ plait {match[1]}\n{shown}"
-
-    made = COMMAND.sub(run, text)
+    made, count = text, len(commands(text))
+    for number in range(count):
+        shown = commands(made)[number]
+        lines = printed(capsys, *shown.command.removeprefix("plait ").split()).splitlines()
+        made = with_shown(made, shown, tuple(lines))
     if request.config.getoption("--update-golden"):
         path.write_text(made, encoding="utf-8")
-    assert len(COMMAND.findall(text)) == 5 and made == path.read_text(encoding="utf-8")
+    assert count == 5 and made == path.read_text(encoding="utf-8")
 
 
 def test_r3_widths_for_each_request(example, capsys) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.console import commands
 from plait.cli import main
 
 LAYER = """\
@@ -160,8 +161,6 @@ def test_the_page_shows_what_is_printed(root: Path, tmp_path, monkeypatch, capsy
     for kind, name in (("spec", "layer.spec"), ("toml", "die.toml")):
         (text,) = re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)
         Path(name).write_text(text)
-    ((command, said),) = re.findall(
-        r"    \$ plait simulate (.*)\n((?:    .*\n|\n(?=    ))*)", page
-    )[:1]
-    assert main(("simulate", *command.split())) == 0
-    assert capsys.readouterr().out == re.sub("^    ", "", said, flags=re.MULTILINE)
+    (shown,) = commands(page)
+    assert main(shown.command.removeprefix("plait ").split()) == 0
+    assert capsys.readouterr().out == "\n".join([*shown.lines, ""])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from drawing.profiles import ASCEND, KINETO, MAIN, kernel, kineto
+from pages.console import commands
 from plait.cli import main
 from plait.compiler.traces.read import read_trace
 
@@ -80,9 +81,10 @@ def test_the_page_shows_what_is_shown(show, root: Path) -> None:
     """The trace in `docs/traces.md` gives the lines that stand below it."""
     page = (root / "docs" / "traces.md").read_text(encoding="utf-8")
     [trace] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    [lines] = re.findall(r"    \$ plait trace show trace_view.json\n((?:    .*\n)+)", page)
+    [shown] = commands(page)
+    assert shown.command == "plait trace show trace_view.json"
     _, said, _ = show("trace_view.json", trace)
-    assert said == "".join(line.removeprefix("    ") for line in lines.splitlines(keepends=True))
+    assert said == "\n".join([*shown.lines, ""])
 
 
 def test_what_run_has_traced_is_read_whole(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.console import commands
 from plait.cli import main
 from plait.compiler.compile import Asked, compile_source, prove_all, read_source
 from plait.compiler.measures.measures import measures
@@ -39,13 +40,12 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_the_page_shows_what_is_printed(here: Path, root: Path, capsys) -> None:
     """Each command on it, and below it what it prints; the second without the difference of texts."""
     page = (root / "docs" / "tune.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^    \$ plait tune (.*)\n((?:    .*\n|\n)*)", page, re.MULTILINE)
+    shown = commands(page)
     assert len(shown) == 2
-    for command, below in shown:
-        code, out, err = run(capsys, *command.split())
+    for one in shown:
+        code, out, err = run(capsys, *one.command.removeprefix("plait tune ").split())
         assert (code, err) == (0, "")
-        said = "\n".join(line.removeprefix("    ") for line in below.splitlines()).strip()
-        assert said in (
+        assert "\n".join(one.lines) in (
             "\n".join(map(str.rstrip, out.splitlines())),
             out.split("\n--- ")[0].strip(),
         )

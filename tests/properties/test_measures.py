@@ -127,7 +127,7 @@ def test_what_grows_by_its_slack_costs_nothing() -> None:
 def _settled(schedule: Schedule, times: dict[str, int], name: str, extra: int) -> Fraction:
     """Nanoseconds a round with that phase longer, after so many that what is late by little has caught up."""
     grown = profile({**times, name: times[name] + extra})
-    ends = simulate(schedule, grown, [0] * 160).ends()
+    ends = simulate(schedule, grown, [0] * 160).ends
     return Fraction(ends[-1] - ends[-25], 24)
 
 

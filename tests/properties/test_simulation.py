@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import pairwise
 
 import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.fluid import pace
+from oracles import trace as oracle
+from oracles.fluid import fluid, pace
 from plait.compiler.timing.engine import Block, Engine, Issue, Record, Span, Wait, Work
 from plait.compiler.timing.path import critical_path
-from plait.compiler.timing.sharing import FULL, WHOLE, speeds
+from plait.compiler.timing.sharing import WHOLE, speeds
 
 times = st.integers(0, 50)
 
@@ -126,53 +126,29 @@ operations = st.lists(
 @given(operations)
 def test_contention_is_that_of_the_fluid_model(program) -> None:
     """In exact fractions, with speeds and ends rounded as the simulation says it rounds them."""
-    instructions = []
-    for number, (stream, time, uses, after) in enumerate(program):
-        waits = [Wait(stream, (one % number,)) for one in after if number]
-        items = (*waits, Work(stream, time, uses, number), Record(stream, (number,)))
-        instructions.append(issued(*items))
-    spans = {s.what: (s.start, s.end) for s in simulated(*instructions)}
-    assert spans == fluid(program)
+    spans = {(str(s.what), 0): (s.start, s.end) for s in simulated(*built(program, host=False))}
+    costs = {str(number): (time, uses) for number, (_, time, uses, _) in enumerate(program)}
+    assert spans == fluid(list(steps(program)), costs, 3)
 
 
-def fluid(program) -> dict[int, tuple[int, int]]:
-    """Step by step: whoever can start does, and time goes on to the next end."""
-    left = {number: Fraction(time) for number, (_, time, _, _) in enumerate(program)}
-    begun: dict[int, int] = {}
-    ended: dict[int, int] = {}
-    now = 0
-    while len(ended) < len(program):
-        running = [number for number in begun if number not in ended]
-        fresh = list(ready(program, begun, ended))
-        for number in fresh:
-            begun[number] = now
-        running += fresh
-        paces = dict(zip(running, pace([program[n][2] for n in running], 3), strict=True))
-        ends = {n: now + -(-left[n] * FULL // paces[n]) for n in running}
-        then = min(ends.values())
-        for number in running:
-            left[number] -= Fraction(paces[number] * (then - now), FULL)
-            if ends[number] == then:
-                ended[number] = then
-        now = then
-    return {number: (begun[number], ended[number]) for number in begun}
-
-
-def ready(program, begun, ended) -> Iterator[int]:
-    """What is next on its stream with all before it, and all that it waits for, over."""
+def steps(program) -> Iterator[oracle.Step]:
+    """The same on queues of the oracle, whose host is stream 0."""
     for number, (stream, _, _, after) in enumerate(program):
-        earlier = [n for n in range(number) if program[n][0] == stream]
-        waited = [one % number for one in after] if number else []
-        if number not in begun and all(n in ended for n in [*earlier, *waited]):
-            yield number
+        queue = None, 1 + stream
+        for one in after if number else ():
+            yield oracle.Wait(queue, one % number)
+        name = str(number)
+        yield oracle.Run(queue, name, (name,), 0, oracle.NONE, oracle.NONE)
+        yield oracle.Record(queue, number)
 
 
-def built(program) -> list:
+def built(program, host: bool = True) -> list:
+    """`host`: whether it takes time to issue them."""
     instructions = []
     for number, (stream, time, uses, after) in enumerate(program):
         waits = [Wait(stream, (one % number,)) for one in after if number]
         items = (*waits, Work(stream, time, uses, number), Record(stream, (number,)))
-        instructions.append(issued(*items, time=number % 3))
+        instructions.append(issued(*items, time=number % 3 if host else 0))
     return instructions
 
 

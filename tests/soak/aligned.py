@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections import Counter
 from random import Random
 
 from drawing.aligning import disagreements, given_right
+from soak.apart import main
 
 
 def aligned(seed: str, count: int) -> dict:
@@ -31,13 +30,5 @@ def aligned(seed: str, count: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m soak.aligned", description=__doc__)
-    parser.add_argument("--seed", required=True)
-    parser.add_argument("--count", type=int, default=5_000)
-    options = parser.parse_args()
-    print(json.dumps(aligned(options.seed, options.count)))
-
-
 if __name__ == "__main__":
-    main()
+    main("soak.aligned", __doc__, aligned, "count", 5_000)

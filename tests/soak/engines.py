@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections import Counter
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, seed, settings
 
 from drawing.serving import PLAYS, play
+from soak.apart import main
 
 
 def played(start: str, count: int) -> dict[str, Any]:
@@ -44,13 +43,5 @@ def played(start: str, count: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m soak.engines", description=__doc__)
-    parser.add_argument("--seed", default="0")
-    parser.add_argument("--count", type=int, default=2_000)
-    options = parser.parse_args()
-    print(json.dumps(played(options.seed, options.count)))
-
-
 if __name__ == "__main__":
-    main()
+    main("soak.engines", __doc__, played, "count", 2_000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import time
 from pathlib import Path
@@ -17,6 +15,7 @@ from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
+from soak.apart import main
 
 SPEC = Path(__file__).parents[2] / "examples" / "service.spec"
 PROMPTS = 24
@@ -85,6 +84,7 @@ class Paging:
 
 def paging(seed: str, trials: int) -> dict:
     """How many requests were served, and what of them was not as it should."""
+    torch.set_num_threads(1)
     start = time.process_time()
     paged = Paging(random.Random(seed))
     served, tokens, reused, wrong = (
@@ -99,14 +99,5 @@ def paging(seed: str, trials: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m soak.paging", description=__doc__)
-    parser.add_argument("--seed", required=True)
-    parser.add_argument("--trials", type=int, default=40)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    print(json.dumps(paging(options.seed, options.trials)))
-
-
 if __name__ == "__main__":
-    main()
+    main("soak.paging", __doc__, paging, "trials", 30)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import time
 
@@ -12,6 +10,7 @@ import torch
 from drawing.kernels import Program, is_faithful, recorded
 from plait.runtime.devices.replayers import KINDS, here
 from plait.runtime.devices.tiers import NotHere
+from soak.apart import main
 
 INPUTS = 3
 
@@ -37,15 +36,7 @@ def replays(seed: str, programs: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m soak.replays", description=__doc__)
-    parser.add_argument("--seed", required=True)
-    parser.add_argument("--programs", type=int, default=10_000)
-    options = parser.parse_args()
+if __name__ == "__main__":
     torch.set_num_threads(1)
     with torch.no_grad():
-        print(json.dumps(replays(options.seed, options.programs)))
-
-
-if __name__ == "__main__":
-    main()
+        main("soak.replays", __doc__, replays, "programs", 10_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import tempfile
@@ -10,6 +9,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from drawing.profiles import ASCEND, KINETO, NEW_KERNELS, OWN, TASK_TIME, ascend_db, nsight
 from plait.compiler.traces.data import as_data
@@ -17,6 +17,7 @@ from plait.compiler.traces.read import read_trace
 from plait.compiler.traces.shown import text
 from plait.compiler.traces.summary import summary
 from plait.compiler.traces.trace_error import TraceError
+from soak.apart import main
 
 MOST_BYTES = 1 << 24
 ODD = (None, True, [], {}, -1, 2**70, 0.5, "", "X", "1e999", "-0.0005", "\ud800", [[1]], {"a": []})
@@ -43,8 +44,8 @@ def damaged(chance: random.Random, whole: list[bytes]) -> Iterator[bytes]:
         yield bytes(file)
 
 
-def _with_odd_fields(chance: random.Random, found: object) -> bytes:
-    events = found if isinstance(found, list) else found["traceEvents"]  # type: ignore[index]
+def _with_odd_fields(chance: random.Random, found: Any) -> bytes:
+    events = found if isinstance(found, list) else found["traceEvents"]
     for _ in range(chance.randrange(1, 5)):
         event = chance.choice(events)
         inner = event.get("args")
@@ -76,13 +77,5 @@ def traces(seed: str, count: int) -> dict:
     return {**found, "failures": failures}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m soak.traces", description=__doc__)
-    parser.add_argument("--seed", required=True)
-    parser.add_argument("--count", type=int, default=100_000)
-    options = parser.parse_args()
-    print(json.dumps(traces(options.seed, options.count)))
-
-
 if __name__ == "__main__":
-    main()
+    main("soak.traces", __doc__, traces, "count", 100_000)

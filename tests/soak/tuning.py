@@ -6,6 +6,7 @@ import time
 from random import Random
 
 from drawing.tunable import compared
+from soak.table import table
 
 
 def searches(seed: str, count: int) -> dict:
@@ -26,16 +27,24 @@ def searches(seed: str, count: int) -> dict:
 
 def searched_table(found: dict) -> str:
     worst = f"{100 * found['gaps'][0]:.1f} %" if found["gaps"] else "none"
-    return "\n".join(
-        [
-            "",
-            "Random rounds of two or three phases, of which every schedule that moves lead to is priced;",
-            "moves are of one or two sorts, and edges. The search begins at the worst and may look at half.",
-            "",
-            "| rounds | schedules | made better | the best found | largest gap | processor time |",
-            "|---|---|---|---|---|---|",
-            f"| {found['tried']:,} | {found['texts']:,} | {found['improved']:,} | {found['reached']:,} | "
-            f"{worst} | {found['seconds']:.0f} s |",
-            "",
-        ]
+    says = (
+        "Random rounds of two or three phases, of which every schedule that moves lead to is priced;",
+        "moves are of one or two sorts, and edges. The search begins at the worst and may look at half.",
     )
+    head = (
+        "rounds",
+        "schedules",
+        "made better",
+        "the best found",
+        "largest gap",
+        "processor time",
+    )
+    row = (
+        f"{found['tried']:,}",
+        f"{found['texts']:,}",
+        f"{found['improved']:,}",
+        f"{found['reached']:,}",
+        worst,
+        f"{found['seconds']:.0f} s",
+    )
+    return table(says, head, [row])

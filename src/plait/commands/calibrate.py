@@ -12,7 +12,7 @@ from plait.commands.costs import bucket_asked
 from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.progress import progress
 from plait.commands.trace_align import LEAST_MATCHED
-from plait.commands.trace_show import add_most_bytes, most_asked
+from plait.commands.trace_show import add_most_bytes, most_asked, trace_asked
 from plait.exit import FINE, Refused
 
 if TYPE_CHECKING:
@@ -120,15 +120,13 @@ def _aligned(options: argparse.Namespace) -> Samples:
     from plait.compiler.align.names import MapError
     from plait.compiler.calibrate.aligned import aligned_samples
     from plait.compiler.calibrate.samples import Samples
-    from plait.compiler.traces.read import read_trace
-    from plait.compiler.traces.trace_error import TraceError
 
     schedule = compiled(options, options.spec)
     found = []
     for path in options.traces:
         progress(f"reading {path}")
         try:
-            trace = read_trace(path, most_asked(options))
+            trace = trace_asked(options, path)
             named = {one.bucket for one in trace.rounds}
             buckets = [one for one in schedule.buckets if one.name in named]
             for bucket in buckets or [schedule.buckets[bucket_asked(options, schedule)]]:
@@ -138,7 +136,7 @@ def _aligned(options: argparse.Namespace) -> Samples:
                 found.append(aligned_samples(made))
         except MapError as error:
             raise Refused(f"--map {error}") from None
-        except (AlignError, TraceError) as error:
+        except AlignError as error:
             raise Refused(str(error)) from None
     return Samples().add(found)
 

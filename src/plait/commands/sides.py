@@ -75,11 +75,10 @@ def _own(options: argparse.Namespace, letter: str) -> list[str]:
 
 
 def _titles(options: argparse.Namespace, named: tuple[str, str]) -> list[str]:
-    titles = [
+    return [
         " ".join([name, *_own(options, letter)])
         for name, letter in zip(named, LETTERS, strict=True)
     ]
-    return titles
 
 
 def _of_side(options: argparse.Namespace, letter: str) -> argparse.Namespace:
@@ -145,9 +144,10 @@ def _side(
 ) -> Side:
     from plait.compiler.diff.padding import padded
     from plait.compiler.diff.side import Side
-    from plait.compiler.measures.measures import measures
+    from plait.compiler.measures.communication import exchanges
+    from plait.compiler.measures.measures import measured
+    from plait.compiler.measures.window import window
     from plait.compiler.timing.engine import Stuck
-    from plait.compiler.timing.simulate import simulate
 
     bucket = bucket_asked(options, schedule)
     asked = live_asked(options)
@@ -156,9 +156,8 @@ def _side(
     profile = profile_asked(options, schedule)
     side = Side(title, schedule, bucket, hazards, profile, padded=rows)
     try:
-        unpriced = simulate(schedule, profile, [bucket]).unpriced()
-        side = side.replace(measures=measures(schedule, profile, bucket))
+        found = window(schedule, profile, bucket)
     except Stuck:
         return side.replace(stuck=True)
-    tell_unpriced(options, profile, unpriced, f" in {title}")
-    return side
+    tell_unpriced(options, profile, found.steady.simulation.unpriced(), f" in {title}")
+    return side.replace(measures=measured(found, exchanges(found)))

@@ -17,7 +17,7 @@ from plait.commands.costs import accepted_asked, add_cost_arguments, bucket_aske
 from plait.commands.outputs import outputs_asked, read_by
 from plait.commands.pictures import pictures_asked, write_pictures
 from plait.commands.progress import progress
-from plait.commands.trace_show import add_most_bytes, most_asked
+from plait.commands.trace_show import add_most_bytes, trace_asked
 from plait.exit import DIFFERS, FINE, Refused
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ LARGEST_BASELINE = 1 << 26
 """Bytes of a report."""
 LEAST_MATCHED = 0.9
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s)")
-_UNITS = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 DESCRIPTION = (
     "Read a trace against the spec whose rounds it shows: which of its nodes are there, the critical path "
     "that adds up to every round, who was last at each join, what communication is exposed, what the spec "
@@ -134,20 +133,18 @@ def _aligned(
     from plait.compiler.align.names import MapError
     from plait.compiler.align.report import report
     from plait.compiler.traces.expanded import keeping_all
-    from plait.compiler.traces.read import read_trace
-    from plait.compiler.traces.trace_error import TraceError
 
     progress(f"reading {file}")
     try:
         with keeping_all():
-            trace = read_trace(file, most_asked(options))
+            trace = trace_asked(options, file)
             bucket = _bucket(options, schedule, trace)
             progress(f"aligning {file}")
             made = align(schedule, bucket, trace, options.map, tolerance, options.device)
             found = report(made, accepted_asked(options))
     except MapError as error:
         raise Refused(f"--map {error}") from None
-    except (AlignError, TraceError) as error:
+    except AlignError as error:
         raise Refused(str(error)) from None
     finally:
         progress("")
@@ -200,10 +197,12 @@ def _too_little(found: dict[str, Any], threshold: float) -> str:
 
 
 def _time(text: str) -> int:
+    from plait.dsl.render.figures import UNITS
+
     found = _TIME.fullmatch(text)
     if found is None:
         raise Refused(f"--tol {text:.40}: write a time with its unit, as 5us")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(found[1]) * dict(UNITS)[found[2]]
 
 
 def _bucket(options: argparse.Namespace, schedule: Schedule, trace: Trace) -> Bucket:

@@ -19,14 +19,9 @@ EXAMPLE = "for example: `plait trace show trace_view.json`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_trace_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
-
-
-def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of every verb that reads one trace."""
     parser.add_argument("trace", metavar="TRACE", help="a file that a profiler wrote; gzip too")
     add_most_bytes(parser)
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
 
 
 def add_most_bytes(parser: argparse.ArgumentParser) -> None:

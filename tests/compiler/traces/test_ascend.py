@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from drawing.profiles import ASCEND, NEW_KERNELS, OLD_KERNELS, TASK_TIME, ascend, ascend_db, task
 from plait.compiler.traces.model import Lane, Round, Trace
 from plait.compiler.traces.read import read_trace
-
-
-@pytest.fixture
-def read(tmp_path: Path):
-    """Reads a text as a file."""
-
-    def read_text(text: str) -> Trace:
-        path = tmp_path / "trace"
-        path.write_text(text, newline="")
-        return read_trace(str(path))
-
-    return read_text
 
 
 def on(trace: Trace, stream: str) -> list[tuple[str, str, int, int]]:

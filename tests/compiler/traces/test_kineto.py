@@ -5,24 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pytest
 import torch
 
 from drawing.profiles import KINETO, MAIN, PYTHON, SIDE, WORKER, kernel, kineto, launch, named, row
 from plait.compiler.traces.model import Join, Round, Trace
 from plait.compiler.traces.read import read_trace
-
-
-@pytest.fixture
-def read(tmp_path: Path):
-    """Reads a text as a file."""
-
-    def read_text(text: str) -> Trace:
-        path = tmp_path / "trace.json"
-        path.write_text(text)
-        return read_trace(str(path))
-
-    return read_text
 
 
 def names(trace: Trace, places) -> list[str]:

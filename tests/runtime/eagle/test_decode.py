@@ -9,9 +9,11 @@ from itertools import product
 import pytest
 import torch
 
+from plait.dsl.span import Source
 from plait.runtime.eagle.compare import decode, distinct_ratio, report, requests_for
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.eagle.speculative import Speculative
+from plait.runtime.engine.taken import check_taken
 from plait.runtime.models.tiny.checkpoint import Checkpoint, load_checkpoint
 from plait.runtime.runner import BindError
 
@@ -220,6 +222,26 @@ def test_a_schedule_of_other_sizes_is_refused(eagle, compiled, checkpoint, model
     with pytest.raises(
         BindError, match=r"eagle.spec:\d+: `hidden` is 64 wide; the model needs .* 128"
     ):
+        Speculative(schedule, models["f32"], requests)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("reads prev out_tokens", "reads out_tokens", r"spec:\d+: `commit` reads `out_tokens` of its own"),
+        ("phase commit on", "phase look on", "eagle.spec:.* this round has none"),
+    ],
+)  # fmt: skip
+def test_a_round_from_which_no_tokens_are_taken_in_time_is_refused(
+    old, new, line, eagle, compiled, checkpoint, models
+) -> None:
+    """Its host takes those of its own round, when requests of another may be in their rows; or takes none."""
+    text = eagle.text.replace("join prev publish", "join publish") if "reads" in old else eagle.text
+    schedule = compiled(Source("eagle.spec", text.replace(old, new)))
+    with pytest.raises(BindError, match=line):
+        check_taken(schedule)
+    requests = requests_for(checkpoint, ["x"], 4)
+    with pytest.raises(BindError):
         Speculative(schedule, models["f32"], requests)
 
 

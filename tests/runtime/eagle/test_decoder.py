@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import re
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 import torch
 
 from drawing.batching import Batch, Text
+from plait import Engine
 from plait.compiler.compile import Asked, compile_source, read_source
+from plait.dsl.span import Source
 from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
@@ -74,6 +78,27 @@ def check(text: Text) -> None:
 def scattered(decoder: TinyDecoder, seed: int) -> None:
     """Pages are given out in a random order from now on."""
     random.Random(seed).shuffle(decoder.memory.rows.pages._free)
+
+
+REPORTED = ("logprobs", "top_tokens", "out_logprobs", "out_top_tokens")
+
+
+def test_a_round_that_reports_nothing_gives_the_same_tokens() -> None:
+    """It has none of the buffers of log probabilities, and whoever asks for those is refused."""
+    text = re.sub(rf"(?m)^  buffer ({'|'.join(REPORTED)}) +:.*\n", "", SPEC.read_text())
+    text = re.sub(rf", (prev )?({'|'.join(REPORTED)})\b", "", text)
+    asked = Asked(settings={"buckets": [4], "most_pages": 6}, environment={})
+    schedule = compile_source(Source("quiet.spec", text), asked)
+    assert not {buffer.name for buffer in schedule.buffers} & set(REPORTED)
+
+    async def answers() -> list[list[int]]:
+        async with Engine(TinyDecoder(schedule, model())) as engine:
+            with pytest.raises(RequestError, match=r"^quiet.spec has no buffer `out_logprobs`"):
+                engine.submit(Prompt((1,), 1, logprobs=0))
+            streams = [engine.submit(prompt) for prompt, _, _ in judged()[:3]]
+            return [list((await stream.whole()).tokens) for stream in streams]
+
+    assert asyncio.run(answers()) == [tokens for _, tokens, _ in judged()[:3]]
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 4])

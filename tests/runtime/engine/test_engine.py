@@ -188,12 +188,10 @@ def test_an_engine_that_cannot_begin_says_why() -> None:
 
     async def work() -> None:
         engine = Engine(Counted(schedule))
-        with pytest.raises(
-            BindError, match="an engine takes tokens from a host buffer `out_tokens`"
-        ):
+        with pytest.raises(BindError, match="tokens are taken from a host buffer `out_tokens`"):
             await engine.__aenter__()
         with pytest.raises(
-            EngineClosed, match="the engine has failed: other.spec: an engine takes tokens"
+            EngineClosed, match="the engine has failed: other.spec: tokens are taken"
         ):
             engine.submit(prompt(1))
 
