@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from importlib import import_module
 
 NAMES = (
@@ -40,7 +39,7 @@ def main() -> int:
             found.append(pair)
             print(pair, file=sys.stderr if options.json else sys.stdout, flush=True)
     if options.json:
-        print(json.dumps([asdict(pair) for pair in found], indent=2))
+        print(json.dumps([pair.as_data() for pair in found], indent=2))
     return 0
 
 

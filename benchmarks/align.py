@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from benchmarks.paired import Pair, paired, spent
+from plait.bench.paired import Pair, paired, spent
 from plait.compiler.align.aligned import align
 from plait.compiler.align.report import report
 from plait.compiler.compile import Asked, compile_source, read_source

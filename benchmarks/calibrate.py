@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.paired import Pair
+from plait.bench.paired import Pair
 from plait.compiler.calibrate.fit import fitted
 from plait.compiler.calibrate.own import own_samples
 from plait.compiler.calibrate.served import foretold, measured

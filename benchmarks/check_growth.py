@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.paired import Pair, paired, timed
+from plait.bench.paired import Pair, paired, timed
 from plait.compiler.compile import Asked, prove_all
 from plait.dsl.span import Source
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from benchmarks.paired import Pair, paired, timed
+from plait.bench.paired import Pair, paired, timed
 
 
 def run(turns: int = 31) -> Iterator[Pair]:

@@ -20,7 +20,7 @@ import torch
 
 from benchmarks.check_growth import long
 from benchmarks.order_growth import graph_of
-from benchmarks.paired import Pair, paired, spent
+from plait.bench.paired import Pair, paired, spent
 from plait.compiler.compile import Asked, compile_source, prove, read_source
 from plait.runtime.bind import bind
 from plait.runtime.devices.cpu import Cpu

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.paired import Pair, paired
+from plait.bench.paired import Pair, paired
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.bind import bind
 from plait.runtime.eagle.compare import requests_for

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from benchmarks.paired import Pair
+from plait.bench.paired import Pair
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.bind import bind
 from plait.runtime.exchange.base import Received

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.paired import Pair, paired
+from plait.bench.paired import Pair, paired
 from plait.compiler.compile import Asked, compile_source
 from plait.dsl.span import Source
 from plait.runtime.bind import bind, load_program

@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx
 
 from benchmarks.check_growth import long
-from benchmarks.paired import Pair, paired, spent
+from plait.bench.paired import Pair, paired, spent
 from plait.compiler.compile import Asked, prove, read_source
 from plait.compiler.order import order
 from plait.compiler.races.conflicts import races

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.paired import Pair
+from plait.bench.paired import Pair
 from plait.runtime.devices.cpu import Cpu
 from plait.runtime.devices.job import job
 from plait.runtime.devices.replayers import here, replayer

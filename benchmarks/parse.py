@@ -8,7 +8,7 @@ from pathlib import Path
 from lark import Lark
 
 import plait.dsl.parser
-from benchmarks.paired import Pair, paired, timed
+from plait.bench.paired import Pair, paired, timed
 from plait.dsl.span import Source
 
 LINES = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from random import Random
 
-from benchmarks.paired import Pair, paired, spent
+from plait.bench.paired import Pair, paired, spent
 from plait.compiler.timing.engine import Engine, Issue, Record, Wait, Work
 
 STREAMS = 6

@@ -33,6 +33,7 @@ VERBS = {
     "buckets": "choose buckets for the sizes that were seen",
     "mutate": "edit a spec in every way, and see each edit that breaks it refused",
     "serve": "decode for clients over HTTP",
+    "bench": "measure what this machine makes of a round",
     "doctor": "say what of this machine can be used, and why not the rest",
     "lsp": "speak to an editor",
 }
@@ -49,6 +50,8 @@ EXTRAS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    # A backend that does not load would take torch with it; `--device` loads the one that it needs.
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     options, unknown = _parser(arguments).parse_known_args(arguments)
     if unknown:
         options.error(f"not understood: {' '.join(unknown)}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Pair:
             f"{self.name}: {self.ratio:.2f} x{self._aim} (quartiles {low:.2f} to {high:.2f},"
             f" {self.turns} turns; {self.ours:.3g} against {self.peer:.3g} {self.unit})"
         )
+
+    def as_data(self) -> dict[str, Any]:
+        """As JSON values."""
+        held = {} if self.most is None and self.least is None else {"holds": self.holds}
+        return {**asdict(self), "spread": list(self.spread), **held}
 
     @property
     def _aim(self) -> str:

@@ -1,0 +1,1 @@
+"""What this machine makes of a round, each figure a ratio of two that took turns."""
