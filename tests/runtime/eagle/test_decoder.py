@@ -19,7 +19,8 @@ from plait.dsl.span import Source
 from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
-from plait.runtime.eagle.decoder import PART, TinyDecoder
+from plait.runtime.eagle.decoder import TinyDecoder
+from plait.runtime.eagle.prefilling import PART
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.prompt import Prompt, Sampling
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
@@ -369,6 +370,6 @@ def test_a_round_that_is_another() -> None:
     with pytest.raises(BindError, match="it has no param `page_size`, the positions of a page"):
         TinyDecoder(other, model())
     with pytest.raises(
-        BindError, match="6 pages of 16 a request; the caches were made for 7 of 16"
+        BindError, match="6 pages of 16 a request; the cache was made for 7 of 16"
     ):
         TinyDecoder(service(most_pages=7), model()).for_schedule(service())

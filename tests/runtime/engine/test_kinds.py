@@ -17,9 +17,10 @@ import pytest
 
 from plait import Adaptive, BindError, Engine, Observer, Prompt, Sampling
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.eagle.decoder import PART, TinyDecoder
+from plait.runtime.eagle.decoder import TinyDecoder
 from plait.runtime.eagle.forms import decoder_of
 from plait.runtime.eagle.lengths import Lengths
+from plait.runtime.eagle.prefilling import PART
 from plait.runtime.eagle.ragged import PagedRagged
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
