@@ -63,7 +63,6 @@ class Rounds:
         self._given = schedules or [decoder.schedule]
         self._schedules = Schedules(policy)
         self._prepare = prepare
-        self._send = say
         self._out = Outbox(say, watch)
         self._inbox: deque[Call] = deque()
         self._awake = threading.Event()
@@ -100,7 +99,8 @@ class Rounds:
         with torch.no_grad():
             try:
                 self._begin()
-                self._send([begun])
+                self._out.say(begun)
+                self._out.post()
                 while not self._stopping:
                     self._turn()
             except BaseException as error:
