@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from plait.runtime.models.checkpoint import REPORT, TOKENIZER, WEIGHTS, kept, save
 from plait.runtime.models.sizes import Sizes
-from plait.runtime.models.tiny.checkpoint import REPORT, TOKENIZER, WEIGHTS, kept, save
 from plait.runtime.models.tokenizer import Tokenizer
 from plait.runtime.models.training.corpus import Corpus
 from plait.runtime.models.training.descent import Progress

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from plait.runtime.models.checkpoint import TOKENIZER
 from plait.runtime.models.small_llama.shape import Shape
 from plait.runtime.models.small_llama.training.train import evaluate, train
-from plait.runtime.models.tiny.checkpoint import SHIPPED, TOKENIZER
+from plait.runtime.models.tiny.checkpoint import SHIPPED
 from plait.runtime.models.tokenizer import Tokenizer
 from plait.runtime.models.training.corpus import standard_library
 from plait.runtime.models.training.making import asked, progress_of, tokens_of, write

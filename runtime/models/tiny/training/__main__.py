@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from plait.runtime.models.tiny.checkpoint import HELD_OUT, TOKENIZER
+from plait.runtime.models.checkpoint import HELD_OUT, TOKENIZER
 from plait.runtime.models.tiny.shape import Shape
 from plait.runtime.models.tiny.training.prompts import as_jsonl, held_out_prompts
 from plait.runtime.models.tiny.training.train import evaluate, train
