@@ -369,7 +369,5 @@ def test_a_round_that_is_another() -> None:
     other = compile_source(read_source(SPEC.with_name("eagle.spec")), Asked(environment={}))
     with pytest.raises(BindError, match="it has no param `page_size`, the positions of a page"):
         TinyDecoder(other, model())
-    with pytest.raises(
-        BindError, match="6 pages of 16 a request; the cache was made for 7 of 16"
-    ):
+    with pytest.raises(BindError, match="6 pages of 16 a request; the cache was made for 7 of 16"):
         TinyDecoder(service(most_pages=7), model()).for_schedule(service())

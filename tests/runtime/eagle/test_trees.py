@@ -60,7 +60,7 @@ WRONG = {
         "ancestors",
         lambda p: torch.ones(*p.shape, p.shape[1]) > 0,
     ),
-    "no pages behind the last token": (decoder, "_ahead", lambda schedule: 0),
+    "no pages behind the last token": (decoder, "ahead_of", lambda schedule: 0),
 }
 
 
