@@ -165,19 +165,23 @@ def test_a_long_prompt_holds_up_nobody() -> None:
     """While it runs in parts, a text that is there goes on to its end, and one that came later passes it."""
     decoder = Counted(SCHEDULE)
     long = Prompt(tuple(n % 97 for n in range(2000)), 4)
+    noted = Noted()
 
     async def work() -> None:
-        async with Engine(decoder) as engine:
+        async with Engine(decoder, observers=[noted]) as engine:
             there = engine.submit(prompt(1, most=60))
             await anext(there)
             came = engine.submit(long)
             later = engine.submit(prompt(2, most=60))
             assert list((await there.whole()).tokens) == plain(prompt(1, most=60))[1:]
             assert list((await later.whole()).tokens) == plain(prompt(2, most=60))
-            assert engine.waiting == 1
             assert list((await came.whole()).tokens) == plain(long)
 
     run(work())
+    # The rounds do not wait for who reads, so it is asked what they did first.
+    (ended,) = [one for one in noted.of("Ended") if one.request.prompt == prompt(2, most=60)]
+    (entered,) = [one for one in noted.of("Entered") if one.request.prompt == long]
+    assert noted.events.index(ended) < noted.events.index(entered)
     assert [len(tokens) for tokens in decoder.entered] == [1, 1, 2000]
 
 
