@@ -26,6 +26,7 @@ DESCRIPTION = (
     "and who reads them, and the ranks of a launcher. Builds the C++ replayer if it is not there yet. Exit 3 "
     "when a device that is asked for cannot be used."
 )
+EXAMPLE = "for example: `plait doctor --device npu`"
 RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
