@@ -7,7 +7,7 @@ from pathlib import Path
 from plait.runtime.models.small_llama import checkpoint as llama
 from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
 from plait.runtime.models.tiny import checkpoint as tiny
-from plait.runtime.models.tiny.checkpoint import Checkpoint, report_of
+from plait.runtime.models.tiny.checkpoint import Checkpoint, CheckpointError, report_of
 
 
 def load(name: str | None) -> Checkpoint | LlamaCheckpoint:
@@ -17,6 +17,10 @@ def load(name: str | None) -> Checkpoint | LlamaCheckpoint:
     if name == "small-llama":
         return llama.load_checkpoint()
     folder = Path(name)
+    if not folder.is_dir():
+        raise CheckpointError(
+            f"{name}: there is no such model: take tiny, small-llama, or a folder with a checkpoint"
+        )
     shape = report_of(folder).get("shape")
     if isinstance(shape, dict) and "key_heads" in shape:
         return llama.load_checkpoint(folder)
