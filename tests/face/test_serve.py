@@ -69,6 +69,20 @@ def test_a_device_that_cannot_serve_is_refused_before_anything_is_promised(
     assert (code, err.strip(), out) == (expected[0], f"plait serve: {expected[1]}", "")
 
 
+@pytest.mark.parametrize("name", ["service.spec", "lookup.spec"])
+def test_a_round_that_cannot_draw_is_refused_before_a_client_asks_it_to(
+    name: str, capsys: pytest.CaptureFixture[str], root: Path, tmp_path: Path
+) -> None:
+    """What accept reads of a request's sampling is all of it, or the server does not start."""
+    text = (root / "examples" / name).read_text(encoding="utf-8")
+    assert "temperature, top_k, top_p, seed" in text
+    path = tmp_path / name
+    path.write_text(text.replace("temperature, top_k, top_p, seed", "temperature"), "utf-8")
+    code, line = refused(capsys, str(path), "--port", "0")
+    assert code == 2
+    assert "missing a required argument: 'top_k'" in line
+
+
 def test_a_round_that_is_no_service_s_is_refused(
     capsys: pytest.CaptureFixture[str], root: Path
 ) -> None:
