@@ -11,7 +11,7 @@ from plait.runtime.eagle.forms import speculative
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request
 from plait.runtime.eagle.speculative import Speculative
-from plait.runtime.models.tiny.arithmetic import Mode
+from plait.runtime.models.arithmetic import Mode
 from plait.runtime.schedule import Schedule
 
 TOKENS = 48
