@@ -53,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
-        "--queue", type=int, default=64, metavar="N", help="requests that may wait; default 64"
+        "--queue",
+        type=int,
+        default=64,
+        metavar="N",
+        help="requests that may wait, one more is answered 429; default 64",
     )
     limits.add_argument(
         "--max-body",
