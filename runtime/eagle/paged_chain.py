@@ -80,12 +80,17 @@ class PagedChain:
         logits: Tensor,
         tree: Tensor,
         seq_lens: Tensor,
+        temperature: Tensor,
+        top_k: Tensor,
+        top_p: Tensor,
+        seed: Tensor,
         accepted: Tensor,
         bonus: Tensor,
-        **sampling: Tensor,
+        **reported: Tensor,
     ) -> None:
         if self.captured or self.memory.requests.sampling:
-            accept_chain(logits, tree, seq_lens, accepted=accepted, bonus=bonus, **sampling)
+            sampling = temperature, top_k, top_p, seed
+            accept_chain(logits, tree, seq_lens, *sampling, accepted, bonus, **reported)
         else:
             self.chain.accept(logits, tree, seq_lens, accepted, bonus)
 

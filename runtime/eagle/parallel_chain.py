@@ -206,7 +206,8 @@ def check_split(schedule: Schedule, shape: Shape) -> None:
     if len(layers) != shape.layers:
         where = schedule.place_of(next(iter(layers.values()), None))
         raise BindError(
-            f"{where}: {len(layers)} layers of the target; the model has {shape.layers}"
+            f"{where}: {len(layers)} layers of the target; the model has {shape.layers}, and a round of them "
+            "is examples/expert_parallel.spec"
         )
     for buffer, sizes in zip(schedule.buffers, schedule.widest.shapes, strict=True):
         if buffer.name.endswith("layer.ids") and sizes and sizes[-1] != shape.experts_per_token:

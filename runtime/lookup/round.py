@@ -86,12 +86,17 @@ class LookupRound:
         logits: Tensor,
         tree: Tensor,
         seq_lens: Tensor,
+        temperature: Tensor,
+        top_k: Tensor,
+        top_p: Tensor,
+        seed: Tensor,
         accepted: Tensor,
         bonus: Tensor,
-        **sampling: Tensor,
+        **reported: Tensor,
     ) -> None:
         if self.captured or self.requests.sampling:
-            accept_chain(logits, tree, seq_lens, accepted=accepted, bonus=bonus, **sampling)
+            sampling = temperature, top_k, top_p, seed
+            accept_chain(logits, tree, seq_lens, *sampling, accepted, bonus, **reported)
         else:
             follow_chain(logits.argmax(-1), tree).commit(seq_lens, accepted, bonus)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from plait.runtime.models.checkpoint import report_of
+from plait.runtime.models.checkpoint import CheckpointError, report_of
 from plait.runtime.models.small_llama import checkpoint as llama
 from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
 from plait.runtime.models.tiny import checkpoint as tiny
@@ -18,6 +18,10 @@ def load(name: str | None) -> Checkpoint | LlamaCheckpoint:
     if name == "small-llama":
         return llama.load_checkpoint()
     folder = Path(name)
+    if not folder.is_dir():
+        raise CheckpointError(
+            f"{name}: there is no such model: take tiny, small-llama, or a folder with a checkpoint"
+        )
     shape = report_of(folder).get("shape")
     if isinstance(shape, dict) and "key_heads" in shape:
         return llama.load_checkpoint(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import socket
@@ -19,7 +20,8 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         # Its own words repeat the address.
         why = os.strerror(error.errno) if error.errno else error
-        raise AddressError(f"{host}:{port}: {why}") from None
+        mend = "; --port takes another" if error.errno == errno.EADDRINUSE else ""
+        raise AddressError(f"{host}:{port}: {why}{mend}") from None
 
 
 def is_loopback(host: str) -> bool:

@@ -88,6 +88,8 @@ class Reader:
         return min(self.context - 1, self.limits.new or self.context)
 
     def _model(self, fields: Fields) -> None:
+        if fields.any("model") is None:
+            raise ApiError(400, f"model is missing: send {self.served.name!r}", "model")
         name = fields.text("model")
         if name != self.served.name:
             raise ApiError(
@@ -109,7 +111,7 @@ class Reader:
         if not isinstance(value, list) or not all(type(token) is int for token in value):
             raise ApiError(
                 400,
-                "prompt should be a text or a list of tokens; one in a request, since n = 1",
+                "prompt should be a string or a list of tokens, one prompt in a request",
                 "prompt",
             )
         self._check_length(len(value), "prompt")
@@ -216,12 +218,14 @@ def _stops(fields: Fields) -> tuple[str, ...]:
     stops = [] if value is None else value if isinstance(value, list) else [value]
     if len(stops) > MOST_STOPS:
         raise ApiError(
-            400, f"stop: has {len(stops)} texts; up to {MOST_STOPS} are looked for", "stop"
+            400, f"stop: has {len(stops)} strings; up to {MOST_STOPS} are looked for", "stop"
         )
     for stop in stops:
         if not isinstance(stop, str) or not 1 <= len(stop) <= LONGEST_STOP:
             raise ApiError(
-                400, f"stop: should be a text of 1 to {LONGEST_STOP} letters, or several", "stop"
+                400,
+                f"stop: should be a string of 1 to {LONGEST_STOP} letters, or a list of them",
+                "stop",
             )
         checked(stop, "stop")
     return tuple(stops)
@@ -252,7 +256,7 @@ def _content(value: Any, place: str) -> str:
     if isinstance(value, str):
         return checked(value, place)
     if not isinstance(value, list):
-        raise ApiError(400, f"{place} should be a text", place)
+        raise ApiError(400, f"{place} should be a string", place)
     texts = []
     for number, part in enumerate(value):
         fields = Fields(part, f"{place}[{number}].")

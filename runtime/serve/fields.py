@@ -55,8 +55,12 @@ class Fields:
         value = self.any(name)
         if value is None and default is not None:
             return default
+        if value is None:
+            raise ApiError(
+                400, f"{self._place}{name} is missing: send a string", self._place + name
+            )
         if not isinstance(value, str):
-            raise self.wrong(name, "should be a text")
+            raise self.wrong(name, "should be a string")
         return checked(value, self._place + name)
 
     def only(self, name: str, *allowed: object) -> None:

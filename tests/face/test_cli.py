@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.cli import main
+from plait.cli import VERBS, main
 from plait.commands.views import VIEWS
 
 
@@ -481,3 +481,11 @@ def test_a_monstrous_line_is_cut(tmp_path, capsys) -> None:
     path.write_text("spec 1 " + "x" * 100_000)
     code, out, _ = run(capsys, "check", str(path))
     assert code == 2 and "..." in out and max(map(len, out.splitlines())) < 1_000
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("lsp", "trace")])
+def test_the_help_of_a_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of that verb, beside the exit codes."""
+    code, out, _ = run(capsys, verb, "--help")
+    said = " ".join(out.split())
+    assert code == 0 and re.search(f"for example: `plait {verb}[ `].*exit codes: 0 fine", said)

@@ -71,9 +71,9 @@ def test_what_is_asked_for_must_be_there(capsys) -> None:
     """Exit 3 for a device that cannot be used, with why; the rest is said all the same."""
     assert main(["doctor", "--device", "cpu"]) == 0
     assert main(["doctor", "--device", "abacus"]) == 3
-    assert "\ndevice abacus  no: there is no device `abacus`; this Plait runs on cpu, " in (
-        capsys.readouterr().out
-    )
+    out, err = capsys.readouterr()
+    why = "there is no device `abacus`; this Plait runs on cpu, npu, cuda, adversary\n"
+    assert f"\ndevice abacus  no: {why}" in out and err == f"plait doctor: {why}"
 
 
 def test_it_is_data_too(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -118,10 +118,11 @@ sys.exit(main(["doctor", "--device", "cpu"]))
 """
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (3, "")
+    why_not = f"torch {said.removeprefix('it ')}"
+    assert (done.returncode, done.stderr) == (3, f"plait doctor: {why_not}\n")
     lines = done.stdout.splitlines()
     assert f"torch          none: {said}" in lines
-    assert f"device cpu     no: torch {said.removeprefix('it ')}" in lines
+    assert f"device cpu     no: {why_not}" in lines
     assert not any(line.startswith("graphs on cpu") for line in lines)
 
 

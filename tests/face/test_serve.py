@@ -49,7 +49,38 @@ def test_a_port_that_is_taken_is_named(capsys: pytest.CaptureFixture[str]) -> No
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, line = refused(capsys, "--port", str(port))
-    assert (code, line) == (3, f"plait serve: --host 127.0.0.1:{port}: Address already in use")
+    taken = f"--host 127.0.0.1:{port}: Address already in use; --port takes another"
+    assert (code, line) == (3, f"plait serve: {taken}")
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("tpu", (3, "there is no device `tpu`; this Plait runs on cpu, npu, cuda, adversary")),
+        ("adversary", (2, "--device adversary: keeps no times of phases: add --no-trace")),
+    ],
+)
+def test_a_device_that_cannot_serve_is_refused_before_anything_is_promised(
+    device: str, expected: tuple[int, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, without an address before it."""
+    code = main(["serve", "--port", "0", "--device", device])
+    out, err = capsys.readouterr()
+    assert (code, err.strip(), out) == (expected[0], f"plait serve: {expected[1]}", "")
+
+
+@pytest.mark.parametrize("name", ["service.spec", "lookup.spec"])
+def test_a_round_that_cannot_draw_is_refused_before_a_client_asks_it_to(
+    name: str, capsys: pytest.CaptureFixture[str], root: Path, tmp_path: Path
+) -> None:
+    """What accept reads of a request's sampling is all of it, or the server does not start."""
+    text = (root / "examples" / name).read_text(encoding="utf-8")
+    assert "temperature, top_k, top_p, seed" in text
+    path = tmp_path / name
+    path.write_text(text.replace("temperature, top_k, top_p, seed", "temperature"), "utf-8")
+    code, line = refused(capsys, str(path), "--port", "0")
+    assert code == 2
+    assert "missing a required argument: 'top_k'" in line
 
 
 def test_a_round_that_is_no_service_s_is_refused(

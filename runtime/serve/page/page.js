@@ -60,7 +60,7 @@
     byId("schedule").textContent = [told.schedule, told.settings, told.route].filter(Boolean).join(" · ");
     if (told.failure) status("bad", `the engine has failed: ${told.failure}`);
     else if (!told.ready) status("bad", "it takes no requests: it starts, or ends");
-    else status("good", told.live ? "rounds are running" : "nobody asks for anything");
+    else status("good", told.live ? "rounds are running" : "ready, no requests");
     for (const name of ["tokens_a_second", "rounds_a_second", "waiting", "faults"]) say(name, told[name].toLocaleString("en"));
     say("mean_accepted", told.mean_accepted?.toFixed(2));
     say("exposed", share(told.exposed));
@@ -82,7 +82,7 @@
 
   function show({ timeline, buckets }) {
     seen = timeline;
-    if (!seen) return say("shown", buckets.length ? "the server keeps no times of phases: it runs with --no-trace" : "no round yet");
+    if (!seen) return say("shown", buckets.length ? "the server keeps no times of phases: it runs with --no-trace" : "no round yet: send a request");
     const { rounds, left_out } = seen;
     const numbers = rounds.length > 1 ? `rounds ${rounds[0][0]} to ${rounds.at(-1)[0]}` : `round ${rounds[0][0]}`;
     const [, bucket, live, tokens] = rounds.at(-1);
@@ -218,7 +218,7 @@
     if (!known.length) return;
     context.fillStyle = colours.soft;
     context.textAlign = "left";
-    context.fillText(`most ${Math.max(...known).toLocaleString("en", { maximumFractionDigits: digits })}`, 4, 10);
+    context.fillText(`max ${Math.max(...known).toLocaleString("en", { maximumFractionDigits: digits })}`, 4, 10);
   }
 
   function fitted(context, text, room) {

@@ -19,6 +19,7 @@ DESCRIPTION = (
     "pads fewest rows, shortened until its graphs fit the target. The histogram has a line for every "
     "size with how often it was seen (`4 120`), or is a JSON object of them."
 )
+EXAMPLE = "for example: `plait buckets round.spec --histogram seen.txt --most 4`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ DESCRIPTION = (
     "with what that costs and saves. What would bring an error is left alone, and said. A capture that "
     "holds what no graph may hold is broken around it instead."
 )
+EXAMPLE = "for example: `plait capture round.spec --write`"
 ROWS = re.compile(r"[A-Za-z0-9_ */+()-]{1,100}\Z")
 
 

@@ -19,6 +19,7 @@ DESCRIPTION = (
     "Exit 0 when no rule finds an error, 2 otherwise; notes change nothing. With --fix, "
     "what is left is reported; with --diff beside it, exit 1 when a fix is to be made."
 )
+EXAMPLE = "for example: `plait check round.spec`, `plait check --fix --diff round.spec`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

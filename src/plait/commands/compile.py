@@ -19,6 +19,7 @@ DESCRIPTION = (
     "Prove a spec and write its schedule: JSON to run or to keep, Python that runs "
     "alone with torch and your bodies, Mermaid or DOT to look at."
 )
+EXAMPLE = "for example: `plait compile round.spec -o round.json`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ DESCRIPTION = (
     "when a gate fails or a hazard is new."
 )
 EXAMPLE = (
-    "For example: `plait diff round.spec round.spec@serial --costs die.toml --fail-on 'slower>2%'`."
+    "for example: `plait diff round.spec round.spec@serial --costs die.toml --fail-on 'slower>2%'`"
 )
 
 

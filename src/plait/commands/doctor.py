@@ -17,7 +17,7 @@ from plait.commands.drivers import drivers
 from plait.commands.extras import extras
 from plait.commands.log import show_log
 from plait.commands.variables import variables
-from plait.exit import FINE, WRONG_ENVIRONMENT
+from plait.exit import FINE, WRONG_ENVIRONMENT, Refused
 
 DESCRIPTION = (
     "Say what is here, and what to do about what is not: Python, torch and the backends it loads, the "
@@ -26,6 +26,7 @@ DESCRIPTION = (
     "and who reads them, and the ranks of a launcher. Builds the C++ replayer if it is not there yet. Exit 3 "
     "when a device that is asked for cannot be used."
 )
+EXAMPLE = "for example: `plait doctor --device npu`"
 RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -38,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     show_log("doctor")
     found = findings(options.device)
     print(json.dumps(found, indent=2) if options.json else "\n".join(_lines(found)))
-    if options.device and found["devices"][options.device] is not None:
-        return WRONG_ENVIRONMENT
+    if options.device and (why_not := found["devices"][options.device]) is not None:
+        raise Refused(why_not, WRONG_ENVIRONMENT)
     return FINE
 
 

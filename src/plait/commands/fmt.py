@@ -15,6 +15,7 @@ DESCRIPTION = (
     "phase's clauses change. A byte order mark goes, and lines end in LF. Exit 0; with --check or "
     "--diff, 1 when something would change; 2 when a text does not parse, which is left as it is."
 )
+EXAMPLE = "for example: `plait fmt --check *.spec`"
 STDIN = "-"
 
 

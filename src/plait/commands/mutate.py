@@ -20,6 +20,7 @@ DESCRIPTION = (
     "listing all that comes before all. Exit 0 when each that breaks a needed order is refused and "
     "no other for its order, 1 otherwise."
 )
+EXAMPLE = "for example: `plait mutate round.spec`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

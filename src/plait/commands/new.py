@@ -26,6 +26,7 @@ DESCRIPTION = (
     "Write NAME.spec, a small round with comments, and NAME.py, its phases in torch and a "
     "program that runs it, into this folder. Where one of them is there, nothing is written."
 )
+EXAMPLE = "for example: `plait new demo`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

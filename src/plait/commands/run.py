@@ -38,6 +38,7 @@ DESCRIPTION = (
     "without a model: what is compared then is what they make of all they read. The device "
     "`adversary` runs whatever the schedule allows, by a seed. Exit 1 when anything differs."
 )
+EXAMPLE = "for example: `plait run examples/eagle.spec --prompt 'def f(' --max-new-tokens 24`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="exact (default): the same bits whatever the batch; f32: faster",
     )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help="cpu (default), npu, npu:1, cuda or adversary",
+    )
     parser.add_argument(
         "--bodies",
         choices=("model", "mixing"),

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from plait.runtime.serve.service import Service
 
 DESCRIPTION = (
-    "Compile a round, and serve a model that comes with Plait with it: /v1/completions and "
-    "/v1/chat/completions as OpenAI's clients speak them, /v1/models, /healthz, /readyz, /metrics, and "
-    "at / a page that shows its rounds. "
-    "Ends when it is told to (SIGTERM, Ctrl-C) and those it serves have what they asked for: exit 0, or 1 "
-    "when some were cut off."
+    "Serve a model that comes with Plait over HTTP, decoding with a compiled round: /v1/completions and "
+    "/v1/chat/completions in the form of OpenAI's API, /v1/models, /healthz, /readyz, /metrics, and at / a "
+    "page that shows the rounds as they run. SIGTERM or Ctrl-C ends it when the requests under way have "
+    "ended: exit 0, or 1 when some were cut off."
 )
+EXAMPLE = "for example: `plait serve examples/service.spec --set num_steps=3 --port 8080`"
 TOKEN = "PLAIT_TOKEN"
 
 
@@ -40,19 +40,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     listens = parser.add_argument_group("where it listens")
     listens.add_argument(
-        "--host", default="127.0.0.1", help="default 127.0.0.1; another machine's needs a token"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on; default 127.0.0.1; one that other machines reach needs a token",
     )
-    listens.add_argument("--port", type=int, default=8000, metavar="N", help="default 8000; 0: any")
+    listens.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="default 8000; 0: any that is free"
+    )
     listens.add_argument(
         "--token",
         help=f"what clients must bring as their API key; better in {TOKEN} than where `ps` shows it",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
-        "--queue", type=int, default=64, metavar="N", help="requests that may wait; default 64"
+        "--queue",
+        type=int,
+        default=64,
+        metavar="N",
+        help="requests that may wait, one more is answered 429; default 64",
     )
     limits.add_argument(
-        "--max-body", type=int, default=1 << 18, metavar="BYTES", help="default 262144"
+        "--max-body",
+        type=int,
+        default=1 << 18,
+        metavar="BYTES",
+        help="of a request's body; default 262144",
     )
     limits.add_argument(
         "--max-prompt-tokens", type=int, metavar="N", help="default: the model's context"
@@ -61,24 +73,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-new-tokens", type=int, metavar="N", help="default: the model's context"
     )
     limits.add_argument(
-        "--deadline", type=float, metavar="S", help="seconds a request may take; default: any"
+        "--deadline", type=float, metavar="S", help="seconds a request may take; default: no limit"
     )
     limits.add_argument(
         "--grace",
         type=float,
         default=30.0,
         metavar="S",
-        help="seconds that requests have to end in when the server is to; default 30",
+        help="seconds that requests under way have to end in after SIGTERM; default 30",
     )
     parser.add_argument(
         "--mode",
         choices=("exact", "f32"),
         default="f32",
-        help="f32 (default), or exact: the same bits whatever the batch",
+        help="f32 (default), or exact: slower, and the same bits whatever shares the batch",
     )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="default cpu")
     parser.add_argument(
-        "--pages", type=int, metavar="N", help="of the caches; default: all requests can be full"
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help="cpu (default), npu, npu:1, cuda or adversary",
+    )
+    parser.add_argument(
+        "--pages",
+        type=int,
+        metavar="N",
+        help="pages in the key/value cache; default: enough for a full batch of the longest requests",
     )
     parser.add_argument(
         "--lazily",
@@ -98,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-trace",
         dest="trace",
         action="store_false",
-        help="keep no times of phases, so that exposed time is not known",
+        help="keep no times of phases: no timeline and no exposed time; needed off the CPU",
     )
     parser.add_argument(
         "--log-prompts", action="store_true", help="write prompts into the log as well"
@@ -167,6 +187,7 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
 
     torch.set_num_threads(1)
     with refusing_runs():
+        _see_device(options)
         checkpoint = load(options.model)
         ranks: Ranks | None = None
         if exchanges(schedule) or launched():
@@ -192,6 +213,16 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
         deadline=options.deadline,
     )
     return Service(engine, served, metrics, limits, options.log_prompts, feed)
+
+
+def _see_device(options: argparse.Namespace) -> None:
+    """Raises DeviceError for a device that is not here, Refused for one that keeps no times."""
+    from plait.runtime.devices.named import device
+
+    if options.device != "cpu":
+        device(options.device)
+        if options.trace:
+            raise Refused(f"--device {options.device}: keeps no times of phases: add --no-trace")
 
 
 def _token(options: argparse.Namespace) -> str | None:

@@ -75,7 +75,8 @@ def test_logits_equal_one_rank(ranks: int, schedule_file: Path, tmp_path: Path) 
     [
         (
             {"layers": 2},
-            "expert_parallel.spec:107: 2 layers of the target; the model has 8",
+            "expert_parallel.spec:107: 2 layers of the target; the model has 8, and a round of them is "
+            "examples/expert_parallel.spec",
         ),
         (
             {"choices": 3},

@@ -22,4 +22,7 @@ def test_a_model_is_run_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_name_that_is_none_is_taken_for_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     """The refusal says which file was looked for."""
     assert main(["run", "examples/lookup.spec", "--model", "medium-llama"]) == 2
-    assert "medium-llama/report.json: cannot be read" in capsys.readouterr().err
+    assert (
+        "medium-llama: there is no such model: take tiny, small-llama, or a folder"
+        in capsys.readouterr().err
+    )

@@ -79,8 +79,8 @@ def test_the_timeline_moves_while_rounds_run(page: Browser) -> None:
     with hosted() as host:
         opened(page, host)
         page.wait("document.getElementById('status').className === 'good'")
-        assert text(page, "status") == "nobody asks for anything"
-        assert text(page, "shown") == "no round yet"
+        assert text(page, "status") == "ready, no requests"
+        assert text(page, "shown") == "no round yet: send a request"
         empty = page.value(DRAWN)
         with asking(host):
             first = page.wait(f"({NEWEST}) >= 0 && ({NEWEST})")
