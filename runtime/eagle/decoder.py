@@ -20,7 +20,6 @@ from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.ragged import PagedRagged
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.eagle.tree import PagedTree
-from plait.runtime.engine.bound import LOGPROBS
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
@@ -64,8 +63,6 @@ class TinyDecoder:
         self.dim = dim_of(schedule)
         self.vocab = model.shape.vocab
         self.context = min(model.shape.context, self.memory.rows.span - self.ahead)
-        self.reports = any(buffer.name == LOGPROBS for buffer in schedule.buffers)
-        """Whether log probabilities come out of its rounds."""
         captured = any(p.body == "accept" and p.capture is not None for p in schedule.phases)
         self.chain = self._chain_of(schedule, captured)
         check_fits(schedule, model, self.chain.bodies() | {"commit": None})
@@ -183,11 +180,6 @@ class TinyDecoder:
         total = _total(prompt)
         if not prompt.tokens or not all(0 <= token < self.vocab for token in prompt.tokens):
             raise RequestError(f"a prompt has one token or more, from 0 to {self.vocab - 1}")
-        if prompt.logprobs is not None and not self.reports:
-            raise RequestError(
-                f"{self.schedule.source.name} has no buffer `{LOGPROBS}`, so it gives no log probabilities: "
-                "ask for none"
-            )
         if total > self.context:
             raise RequestError(
                 f"a prompt of {len(prompt.tokens)} tokens that asks for {prompt.most} more; the context is "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from plait.runtime.engine.observer import Observer
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.reported import check_reports, likeliest, told_of
 from plait.runtime.engine.rounds import Rounds, Swap
 from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.text import Decode
@@ -52,7 +54,7 @@ class Engine:
     `schedules`. `device` is a name, or makes a device for each schedule. With `trace`, observers are told
     what ran in each round. With `ranks` this is the first of them; the others call `follow`. `prepare`
     and `strict` as in `bind`. Raises ValueError for a queue of less than none, and for schedules that no
-    policy chooses from.
+    policy chooses from; BindError for one that gives log probabilities of fewer tokens than the decoder's.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class Engine:
             raise ValueError(f"queue={queue}: should be how many requests may wait, from 0")
         if schedules and policy is None:
             raise ValueError("schedules are for a policy to choose from: give `policy` too")
+        for schedule in schedules:
+            check_reports(schedule, decoder.schedule)
         self.decoder = decoder
         self.places = dict(decoder.schedule.widest.sizes)[decoder.dim] + queue
         """Requests that are taken at a time."""
@@ -184,9 +188,10 @@ class Engine:
         """Goes over to another schedule between two rounds; no token is another for it.
 
         It is bound while rounds go on; they stand still while its graphs are captured. Raises what `bind`
-        raises, BindError for one the decoder has no bodies for, ValueError where a policy chooses, and
-        EngineClosed; then rounds go on as before.
+        raises, BindError for one the decoder has no bodies for or that gives fewer log probabilities,
+        ValueError where a policy chooses, and EngineClosed; then rounds go on as before.
         """
+        check_reports(schedule, self.decoder.schedule)
         if self._policy is not None:
             raise ValueError("a policy chooses the schedule of each round")
         if self._refusing:
@@ -320,10 +325,30 @@ def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
         raise RequestError(
             "stop texts: this engine has no `decode`, so it knows tokens only; give stop tokens"
         )
-    if prompt.logprobs is not None and not 0 <= prompt.logprobs <= decoder.vocab:
-        raise RequestError(f"{prompt.logprobs} log probabilities a token: should be from 0")
+    _check_numbers(prompt)
     if isinstance(decoder, Checks):
         decoder.check(prompt)
+    most = likeliest(decoder.schedule)
+    if prompt.logprobs is not None and not 0 <= prompt.logprobs <= (-1 if most is None else most):
+        raise RequestError(
+            f"log probabilities of the {prompt.logprobs} likeliest tokens: {decoder.schedule.source.name} "
+            f"gives {told_of(most)}: ask for what it gives, or for none"
+        )
+
+
+def _check_numbers(prompt: Prompt) -> None:
+    """Raises RequestError for a number that no token could be drawn by, or that is no time."""
+    sampling = prompt.sampling
+    if not math.isfinite(sampling.temperature):
+        raise RequestError(f"a temperature of {sampling.temperature}: should be a number, from 0")
+    if not 0 <= sampling.top_p <= 1:
+        raise RequestError(f"top_p {sampling.top_p}: should be a share, from 0 to 1")
+    if not 0 <= sampling.top_k < 1 << 63:
+        raise RequestError(f"top_k {sampling.top_k}: should be from 0, which is all of them")
+    if not -(1 << 63) <= sampling.seed < 1 << 63:
+        raise RequestError(f"a seed of {sampling.seed}: should be from -2^63 up to 2^63 - 1")
+    if prompt.deadline is not None and math.isnan(prompt.deadline):
+        raise RequestError("a deadline of nan: should be seconds, or None for any time")
 
 
 def _call(calls: Iterable[Callable[[], None]]) -> None:

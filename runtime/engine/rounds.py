@@ -549,6 +549,6 @@ def _first_logprobs(ticket: Ticket, token: int, logprobs: Tensor | None) -> list
     wanted = ticket.prompt.logprobs
     if wanted is None or logprobs is None:
         return []
-    likely = logprobs.topk(wanted) if wanted else None
-    top = () if likely is None else tuple(zip(likely[1].tolist(), likely[0].tolist(), strict=True))
-    return [Logprob(float(logprobs[token]), top)]
+    # Of equal ones the lower id first, as in rounds, which `topk` does not promise.
+    values, ids = (found[:wanted].tolist() for found in logprobs.sort(descending=True, stable=True))
+    return [Logprob(float(logprobs[token]), tuple(zip(ids, values, strict=True)))]
