@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,17 @@ def quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("SGLANG_", "PLAIT_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """As bodies have on a stream: two that fight for a core make small kernels slow."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

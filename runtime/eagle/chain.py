@@ -15,8 +15,7 @@ rolling back is only not counting them.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,16 +23,11 @@ from torch import Tensor
 
 from plait.runtime.models.paged import AnyPlan
 from plait.runtime.models.plan import Plan
-from plait.runtime.models.target import Target
 from plait.runtime.models.tiny.model import TinyModel
-from plait.runtime.runner import BindError
-from plait.runtime.schedule import Schedule
+from plait.runtime.sampling.bodies import publish
 
 NOT_ACCEPTED = -1
 """Stands in `accepted` and `out_tokens` behind the last accepted token."""
-
-COPIES = 4
-"""Of the caches: the round's, plain decoding's, and two that are kept while the round is captured."""
 
 
 class Chain:
@@ -57,13 +51,13 @@ class Chain:
         return {
             "first": self.first,
             "nextn": self.nextn,
-            "build_tree": self.build_tree,
+            "build_tree": build_tree,
             "plan_verify": self.plan_verify,
             "target": self.target,
             "accept": self.accept,
             "plan_extend": self.plan_extend,
             "nextn_extend": self.nextn_extend,
-            "publish": self.publish,
+            "publish": publish,
         }
 
     def opaque(self) -> dict[str, Any]:
@@ -109,11 +103,6 @@ class Chain:
         hidden.copy_(after)
         draft_tokens.copy_(self.model.logits(after).argmax(-1))
 
-    def build_tree(
-        self, draft_tokens: Tensor, bonus: Tensor, seq_lens: Tensor, tree: Tensor
-    ) -> None:
-        torch.cat([bonus.unsqueeze(1), draft_tokens], 1, out=tree)
-
     # Verify
 
     def plan_verify(self, tree: Tensor, seq_lens: Tensor, verify_meta: Plan) -> None:
@@ -156,15 +145,17 @@ class Chain:
         candidate: Tensor,
         hidden: Tensor,
     ) -> None:
-        before = rows_hidden.to(self.model.dtype)
-        after = self.model.nextn(before, accepted.clamp(min=0), extend_meta, draft_kv)
-        last = (count_of(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
-        newest = after.gather(1, last)[:, 0]  # the head runs on the last accepted row only
+        newest = self.extended(accepted, rows_hidden, extend_meta, draft_kv)
         hidden.copy_(newest)
         candidate[:, 0] = self.model.logits(newest).argmax(-1)
 
-    def publish(self, accepted: Tensor, out_tokens: Tensor) -> None:
-        out_tokens.copy_(accepted)
+    def extended(
+        self, accepted: Tensor, rows_hidden: Tensor, extend_meta: AnyPlan, draft_kv: list[Tensor]
+    ) -> Tensor:
+        """NextN over what was accepted: of each request the newest state, the only one the head runs on."""
+        before = rows_hidden.to(self.model.dtype)
+        after = self.model.nextn(before, accepted.clamp(min=0), extend_meta, draft_kv)
+        return newest_of(after, accepted)
 
     # Before the first round
 
@@ -202,77 +193,17 @@ def count_of(accepted: Tensor) -> Tensor:
     return (accepted >= 0).sum(1, keepdim=True)
 
 
-TOKENS = "tokens"
-"""The dim that counts rows of a ragged verify."""
+def newest_of(states: Tensor, accepted: Tensor) -> Tensor:
+    """Of each request the state of its last accepted token, `[B, hidden]`."""
+    last = (count_of(accepted) - 1).unsqueeze(2).expand(-1, 1, states.shape[-1])
+    return states.gather(1, last)[:, 0]
 
 
-def dim_of(schedule: Schedule) -> str:
-    """The dim that counts requests, beside that of a ragged verify.
-
-    Raises BindError for a round that has none, or others.
-    """
-    dims = [name for name, _ in schedule.buckets[-1].sizes if name != TOKENS]
-    if len(dims) != 1:
-        raise BindError(
-            f"{schedule.source.name}: its dims are {', '.join(dims) or 'none'}; the round that is "
-            "bound here has one, of requests"
-        )
-    return dims[0]
+def build_tree(draft_tokens: Tensor, bonus: Tensor, tree: Tensor, **others: Tensor) -> None:
+    """Of a chain: each token hangs on the one before."""
+    torch.cat([bonus.unsqueeze(1), draft_tokens], 1, out=tree)
 
 
-def check_room(schedule: Schedule, model: Target, slots: int, span: int) -> None:
-    """Raises BindError when caches for so many requests would not leave this machine room to work."""
-    numbers = slots * span * model.shape.cached * (model.shape.layers + 1)
-    needed = COPIES * numbers * torch.empty(0, dtype=model.dtype).element_size()
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
-        raise BindError(
-            f"{schedule.source.name}: a bucket of {slots:,} requests needs {needed / 2**30:,.0f} GiB for "
-            f"caches; this machine has {there / 2**30:,.0f}"
-        )
-
-
-def rows_of(schedule: Schedule) -> int:
-    """D, the rows verified a request. Raises BindError for a round that is not this one."""
-    widths = {}
-    for number, buffer in enumerate(schedule.buffers):
-        sizes = schedule.widest.shapes[number]
-        if sizes is not None and len(sizes) == 2:
-            widths[buffer.name] = (sizes[1], schedule.place_of(buffer.place))
-    for name in ("tree", "draft_tokens", "candidate"):
-        if name not in widths:
-            raise BindError(
-                f"{schedule.source.name}: this runs rounds of EAGLE, which have a buffer `{name}` of "
-                "two axes; bind your own phases with `schedule.bind`"
-            )
-    (rows, place), (steps, _) = widths["tree"], widths["draft_tokens"]
-    topk, where = widths["candidate"]
-    if topk != 1:
-        raise BindError(
-            f"{where}: {topk} candidates a request; what is bound here drafts a chain, of one (topk = 1)"
-        )
-    if rows != steps + 1:
-        raise BindError(
-            f"{place}: a chain of {steps} drafted tokens verifies {steps + 1} rows a request, not {rows}"
-        )
-    return rows
-
-
-def check_fits(schedule: Schedule, model: Target, bodies: Mapping[str, object]) -> None:
-    """Raises BindError for a phase that is not the chain's, or a buffer that has not the model's sizes."""
-    for phase in schedule.phases:
-        if phase.body not in bodies:
-            raise BindError(
-                f"{schedule.place_of(phase.place)}: `{phase.name}` is no phase of the round that is "
-                f"bound here ({', '.join(bodies)}); bind your own phases with `schedule.bind`"
-            )
-    shape = model.shape
-    wanted = {"hidden": shape.hidden, "rows_hidden": shape.hidden, "logits": shape.vocab}
-    for number, buffer in enumerate(schedule.buffers):
-        sizes = schedule.widest.shapes[number]
-        if buffer.name in wanted and (sizes is None or sizes[-1] != wanted[buffer.name]):
-            found = "opaque" if sizes is None else f"{sizes[-1]} wide"
-            raise BindError(
-                f"{schedule.place_of(buffer.place)}: `{buffer.name}` is {found}; "
-                f"the model needs a last axis of {wanted[buffer.name]}"
-            )
+def only_root(bonus: Tensor, tree: Tensor) -> None:
+    """Of a chain that drafts none."""
+    tree.copy_(bonus.unsqueeze(1))

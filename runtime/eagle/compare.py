@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
-from plait.runtime.eagle.chain import TOKENS
 from plait.runtime.eagle.forms import check_drafts
 from plait.runtime.eagle.forms import speculative as by_form
 from plait.runtime.eagle.paged import Ragged
 from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import Request, RequestError
+from plait.runtime.eagle.sizes import TOKENS
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
 from plait.runtime.models.target import Target

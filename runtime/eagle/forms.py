@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from plait.runtime.eagle.decoder import TinyDecoder
-from plait.runtime.eagle.paged import Paged, Ragged, is_paged, is_ragged
+from plait.runtime.eagle.paged import Paged, Ragged
+from plait.runtime.eagle.sizes import is_paged, is_ragged
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.lookup.decoder import LookupDecoder
 from plait.runtime.lookup.paged import LookedUp, is_lookup

@@ -14,21 +14,21 @@ from torch import Tensor
 from plait.runtime.cache.pages import Pages
 from plait.runtime.cache.prefixes import Prefixes
 from plait.runtime.cache.rows import Rows
+from plait.runtime.eagle.paged_rows import PagedRows
 from plait.runtime.models.paged import PagedPlan, PagedPlanner
 from plait.runtime.models.tiny.model import TinyModel
 
 
 class Memory:
-    """`count` pages of `size` positions, page 0 included, up to `most` a request."""
+    """`count` pages of `size` positions, page 0 included, up to `most` a request, which writes `ahead`."""
 
-    def __init__(self, model: TinyModel, count: int, size: int, most: int):
+    def __init__(self, model: TinyModel, count: int, size: int, most: int, ahead: int):
         self.model = model
         self.planner = PagedPlanner(model.planner(size * most), size, most)
         self.target_cache = model.target_cache(count, size)
         self.nextn_cache = model.nextn_cache(count, size)
         self.rows = Rows(Prefixes(Pages(count), size, ahead=1), most)
-        self.sampling = False
-        """Whether any request in a row samples, or wants log probabilities."""
+        self.requests = PagedRows(self.rows, ahead)
 
     def target(self, row: int, tokens: Sequence[int], start: int, end: int) -> Tensor:
         """The target over a row's tokens from `start` up to `end`: its states, `[end - start, hidden]`."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from plait.runtime.eagle.chain import TOKENS
-from plait.runtime.eagle.decoder import TinyDecoder, steps_of, width_of
+from plait.runtime.eagle.decoder import TinyDecoder
 from plait.runtime.eagle.ragged import unpacked
 from plait.runtime.eagle.request import Request
+from plait.runtime.eagle.sizes import TOKENS, steps_of, width_of
 from plait.runtime.eagle.speculative import Bound, Speculative
 from plait.runtime.eagle.tree_nodes import in_order
 from plait.runtime.engine.decoder import Decoder, Sized
@@ -78,11 +78,3 @@ class Ragged(Paged):
 
     def _by_request(self, logits: Tensor, accepting: Mapping[str, Tensor]) -> Tensor:
         return unpacked(logits, accepting["verify_lens"], self.rows)
-
-
-def is_ragged(schedule: Schedule) -> bool:
-    return any(buffer.name == "verify_lens" for buffer in schedule.buffers)
-
-
-def is_paged(schedule: Schedule) -> bool:
-    return any(buffer.name == "pages" for buffer in schedule.buffers)

@@ -12,12 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plait.runtime.eagle.chain import Chain, count_of
+from plait.runtime.eagle.chain import Chain, count_of, only_root
 from plait.runtime.eagle.memory import Memory
 from plait.runtime.models.paged import PagedPlan
-from plait.runtime.sampling.bodies import accept_chain
-
-REPORTED = ("logprobs", "top_tokens")
+from plait.runtime.sampling.bodies import accept_chain, publish
 
 
 class PagedChain:
@@ -31,18 +29,19 @@ class PagedChain:
         self.memory = memory
         self.paged = memory.planner
         self.chain = Chain(memory.model, 1, 1, rows)
+        self.rows = rows
         self._along = torch.arange(rows)
-        self._captured = captured
+        self.captured = captured
 
     def bodies(self) -> dict[str, Callable[..., None]]:
         """By phase name; `commit` belongs to whoever takes the tokens."""
         return self.chain.bodies() | {
             "nextn": self.nextn,
-            "only_root": self.only_root,
+            "only_root": only_root,
             "plan_verify": self.plan_verify,
             "accept": self.accept,
             "plan_extend": self.plan_extend,
-            "publish": self.publish,
+            "publish": publish,
         }
 
     def opaque(self) -> dict[str, Any]:
@@ -71,9 +70,6 @@ class PagedChain:
         plan = self.paged.of(position.unsqueeze(1), pages)
         self.chain.step(token, plan, hidden, draft_kv, draft_tokens)
 
-    def only_root(self, bonus: Tensor, tree: Tensor) -> None:
-        tree.copy_(bonus.unsqueeze(1))
-
     def plan_verify(
         self, tree: Tensor, seq_lens: Tensor, pages: Tensor, verify_meta: PagedPlan
     ) -> None:
@@ -88,7 +84,7 @@ class PagedChain:
         bonus: Tensor,
         **sampling: Tensor,
     ) -> None:
-        if self._captured or self.memory.sampling:
+        if self.captured or self.memory.requests.sampling:
             accept_chain(logits, tree, seq_lens, accepted=accepted, bonus=bonus, **sampling)
         else:
             self.chain.accept(logits, tree, seq_lens, accepted, bonus)
@@ -98,13 +94,6 @@ class PagedChain:
     ) -> None:
         start = seq_lens.unsqueeze(1) - count_of(accepted)
         self.paged.fill(extend_meta, start, self._along, pages)
-
-    def publish(self, accepted: Tensor, out_tokens: Tensor, **reported: Tensor) -> None:
-        """Of a round that reports log probabilities, those too: each `out_` what is read by its name."""
-        out_tokens.copy_(accepted)
-        for name in REPORTED:
-            if name in reported:
-                reported[f"out_{name}"].copy_(reported[name])
 
     def drafted(self, hidden: Tensor) -> dict[str, Tensor]:
         """What the draft begins with, from NextN's state of one request."""

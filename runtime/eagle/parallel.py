@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
-from plait.runtime.eagle.chain import Chain, dim_of, rows_of
+from plait.runtime.eagle.chain import Chain
 from plait.runtime.eagle.parallel_chain import ParallelChain, check_split
 from plait.runtime.eagle.request import Request
+from plait.runtime.eagle.sizes import dim_of, rows_of
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.exchange.distributed import Distributed
 from plait.runtime.exchange.link import GroupLink, Link, LoneLink

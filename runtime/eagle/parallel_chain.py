@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plait.runtime.eagle.chain import Chain, count_of
+from plait.runtime.eagle.chain import Chain, newest_of
 from plait.runtime.exchange.base import Received
 from plait.runtime.exchange.places import Handle
 from plait.runtime.models.plan import Plan
@@ -101,9 +101,7 @@ class ParallelChain(Chain):
     def leave_extended(
         self, x: Tensor, accepted: Tensor, candidate: Tensor, hidden: Tensor
     ) -> None:
-        after = x.view(*accepted.shape, -1)
-        last = (count_of(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
-        newest = after.gather(1, last)[:, 0]
+        newest = newest_of(x.view(*accepted.shape, -1), accepted)
         hidden.copy_(newest)
         candidate[:, 0] = self.model.logits(newest.to(self.model.dtype)).argmax(-1)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from plait.runtime.eagle.chain import check_fits, check_room, dim_of, rows_of
 from plait.runtime.eagle.parallel import exchange_of, group_of
 from plait.runtime.eagle.parallel_chain import ParallelChain, check_split
 from plait.runtime.eagle.request import RequestError
+from plait.runtime.eagle.sizes import check_fits, check_room, dim_of, rows_of
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel

@@ -14,38 +14,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plait.runtime.eagle.chain import TOKENS
+from plait.runtime.eagle.chain import build_tree
 from plait.runtime.eagle.lengths import Lengths
 from plait.runtime.eagle.paged_chain import PagedChain
+from plait.runtime.eagle.sizes import TOKENS
 from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.models.paged import PagedPlan
+from plait.runtime.sampling.bodies import publish
 
 
 class PagedRagged:
-    """Bodies and opaque buffers; up to `rows` are verified a request, and of all `dim` counts requests.
+    """Bodies and opaque buffers; a request verifies up to the chain's rows, and `dim` counts requests.
 
     `most` candidates are carried, of which the first begins the draft.
     """
 
-    def __init__(
-        self,
-        chain: PagedChain,
-        rows: int,
-        captured: bool,
-        dim: str,
-        most: int,
-        lengths: Lengths,
-    ):
-        """`captured`: as of the chain."""
+    def __init__(self, chain: PagedChain, dim: str, most: int, lengths: Lengths):
         self.chain = chain
         self.model = chain.memory.model
         self.paged = chain.paged
-        self.rows = rows
+        self.rows = chain.rows
         self.dim = dim
         self.lengths = lengths
         self._lens: list[int] = []
         """That the next round verifies, by row."""
-        self._tree = PagedTree(chain, rows, captured, rows - 1, most)
+        self._tree = PagedTree(chain, chain.rows - 1, most)
 
     def sizes(self, live: int) -> dict[str, int]:
         """What the next round is stepped with, of so many requests."""
@@ -129,7 +122,7 @@ class PagedRagged:
         conf.copy_(before * weights[:, 0])
 
     def build_tree(self, conf: Tensor, tree: Tensor, sure: Tensor, **drafted: Tensor) -> None:
-        self.chain.chain.build_tree(tree=tree, **drafted)
+        build_tree(tree=tree, **drafted)
         sure.copy_(conf)
 
     # Verify
@@ -178,7 +171,7 @@ class PagedRagged:
         rows_hidden.copy_(unpacked(states, verify_lens, self.rows))
 
     def publish(self, sure: Tensor, out_sure: Tensor, **others: Tensor) -> None:
-        self.chain.publish(**others)
+        publish(**others)
         out_sure.copy_(sure)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -21,15 +20,10 @@ from torch import Tensor
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import Device
 from plait.runtime.devices.job import PhaseError
-from plait.runtime.eagle.chain import (
-    NOT_ACCEPTED,
-    Chain,
-    check_fits,
-    check_room,
-    dim_of,
-    rows_of,
-)
+from plait.runtime.eagle.chain import NOT_ACCEPTED, Chain
+from plait.runtime.eagle.kept_logits import KeptLogits
 from plait.runtime.eagle.request import Request, span_for
+from plait.runtime.eagle.sizes import check_fits, check_room, dim_of, rows_of
 from plait.runtime.engine.taken import check_taken
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
@@ -91,12 +85,11 @@ class Speculative:
         """What failed in each round that did."""
         self.on_tokens = on_tokens
         self.on_fault = on_fault
-        self.keep_logits = keep_logits
         self._in_a_row = 0
         self._refused = False
         """Whether whoever takes the tokens failed, which no other round would mend."""
         self._in_flight: list[Request] = []
-        self._logits: dict[int, Tensor] = {}
+        self._kept: KeptLogits | None = None
         span = span_for(requests, self.rows, model.shape.context)
         check_room(schedule, model, self.slots, span)
         bound = self._bound(schedule, model, span)
@@ -104,7 +97,8 @@ class Speculative:
         check_fits(schedule, model, bodies)
         check_taken(schedule)
         if keep_logits:
-            bodies["accept"] = partial(self._accept_keeping_logits, bodies["accept"], model.dtype)
+            self._kept = KeptLogits(bodies["accept"], self._by_request, model.dtype)
+            bodies["accept"] = self._kept.accept
         self.runner = bind(
             schedule,
             bodies,
@@ -175,7 +169,7 @@ class Speculative:
     def _take(self, out_tokens: Tensor, round: int) -> None:
         rows = out_tokens[: len(self._in_flight)].tolist()
         committed = 0
-        logits = self._logits.pop(round, None)
+        logits = None if self._kept is None else self._kept.take(round)
         for slot, (request, row) in enumerate(zip(self._in_flight, rows, strict=True)):
             tokens = [token for token in row if token != NOT_ACCEPTED]
             if request.done or not tokens:
@@ -233,7 +227,7 @@ class Speculative:
         for name, value in carried.items():
             self.runner.buffer(name)[slot] = value
         count = request.take([token])
-        if self.keep_logits and logits is not None:
+        if self._kept is not None and logits is not None:
             request.logits += [logits] * count
         self._tell(request, count)
 
@@ -273,8 +267,8 @@ class Speculative:
         self.faults.append(str(error))
         self.on_fault(error)
         self._in_flight = []
-        self._logits.clear()
-        self._accepting = self.runner.rounds
+        if self._kept is not None:
+            self._kept.start_again(self.runner.rounds)
         self._discard_all()
         for slot, request in enumerate(self.live):
             if not request.done:
@@ -292,17 +286,3 @@ class Speculative:
     def _by_request(self, logits: Tensor, accepting: Mapping[str, Tensor]) -> Tensor:
         """Logits of the tokens that may be committed, `[B, D, vocab]`, in their order."""
         return logits
-
-    def _accept_keeping_logits(
-        self,
-        accept: Callable[..., object],
-        dtype: torch.dtype,
-        logits: Tensor,
-        **others: Tensor,
-    ) -> None:
-        accept(logits=logits, **others)
-        rows = self._by_request(logits, others)
-        self._logits[self._accepting] = rows.to(dtype, copy=True)
-        self._accepting += 1
-
-    _accepting = 0

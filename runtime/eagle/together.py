@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from plait.runtime.eagle.chain import rows_of
 from plait.runtime.eagle.compare import distinct_ratio
 from plait.runtime.eagle.forms import speculative
 from plait.runtime.eagle.request import Request, span_for
+from plait.runtime.eagle.sizes import rows_of
 from plait.runtime.eagle.speculative import Speculative
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.runner import BindError

@@ -34,13 +34,12 @@ from plait.runtime.sampling.following import follow_tree
 
 
 class PagedTree:
-    """Bodies and opaque buffers; what is not of a tree is the chain's.
+    """Bodies and opaque buffers; what is not of a tree is the chain's, as many rows are verified.
 
-    Verified are `rows` of a tree of `steps`, and `most` candidates are carried.
+    It is a tree of `steps`, and `most` candidates are carried.
     """
 
-    def __init__(self, chain: PagedChain, rows: int, captured: bool, steps: int, most: int):
-        """`captured`: as of the chain."""
+    def __init__(self, chain: PagedChain, steps: int, most: int):
         self.chain = chain
         self.memory = chain.memory
         self.model = chain.memory.model
@@ -48,8 +47,7 @@ class PagedTree:
         self.steps = steps
         self.most = most
         self.rope = self.model.shape.rope
-        self._captured = captured
-        self._along = torch.arange(rows)
+        self._along = torch.arange(chain.rows)
 
     def bodies(self) -> dict[str, Callable[..., None]]:
         """By phase name; `commit` belongs to whoever takes the tokens."""
@@ -180,7 +178,7 @@ class PagedTree:
         logprobs: Tensor,
         top_tokens: Tensor,
     ) -> None:
-        ranks = ranked(logits) if self._captured or self.memory.sampling else None
+        ranks = ranked(logits) if self.chain.captured or self.memory.requests.sampling else None
         if ranks is not None:
             weights = kept(ranks, temperature, top_k, top_p)
             position = seq_lens.unsqueeze(1) + tree_nodes.depths(ancestors) + 1
@@ -188,10 +186,8 @@ class PagedTree:
         else:
             wanted = logits.argmax(-1)
         found = follow_tree(wanted, tree, parents, self.steps)
-        accepted.copy_(found.tokens)
-        bonus.copy_(found.last)
+        found.commit(seq_lens, accepted, bonus)
         path.copy_(torch.where(found.path < 0, self._along, found.path))
-        seq_lens.add_(found.length)
         if ranks is not None:
             most = top_tokens.shape[2]
             passed = Ranked(*(tree_nodes.in_order(path, part) for part in ranks))
@@ -235,10 +231,7 @@ class PagedTree:
         weight: Tensor,
         hidden: Tensor,
     ) -> None:
-        before = rows_hidden.to(self.model.dtype)
-        after = self.model.nextn(before, accepted.clamp(min=0), extend_meta, draft_kv)
-        last = (count_of(accepted) - 1).unsqueeze(2).expand(-1, 1, after.shape[-1])
-        newest = after.gather(1, last)[:, 0]  # the head runs on the last accepted row only
+        newest = self.chain.chain.extended(accepted, rows_hidden, extend_meta, draft_kv)
         hidden.copy_(newest)
         tokens, weights = self.likeliest(newest, self.most)
         candidate.copy_(tokens)

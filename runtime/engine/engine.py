@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +15,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plait.runtime.devices.base import Device
-from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine import observer as told
 from plait.runtime.engine.bound import Binder
-from plait.runtime.engine.decoder import Checks, Decoder
+from plait.runtime.engine.check import check_prompt
+from plait.runtime.engine.decoder import Decoder
 from plait.runtime.engine.observer import Observer
+from plait.runtime.engine.outbox import Call
 from plait.runtime.engine.piece import End, Piece
+from plait.runtime.engine.places import Places
 from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
-from plait.runtime.engine.reported import check_reports, likeliest, told_of
+from plait.runtime.engine.reported import check_reports
 from plait.runtime.engine.rounds import Rounds, Swap
 from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.text import Decode
@@ -79,22 +80,15 @@ class Engine:
         for schedule in schedules:
             check_reports(schedule, decoder.schedule)
         self.decoder = decoder
-        self.places = dict(decoder.schedule.widest.sizes)[decoder.dim] + queue
-        """Requests that are taken at a time."""
         self.failure: BaseException | None = None
         """Why it runs no more, if it has failed."""
         self._decode = decode
         self._observers = tuple(observers)
         self._policy = policy
-        self._open: dict[int, tuple[Ticket, Mailbox]] = {}
-        """Requests that have not ended, by number."""
-        self._waiting: set[int] = set()
-        """Those of which nothing has come yet."""
-        self._outside: dict[int, asyncio.Future[None]] = {}
-        """Those that are more than there are places, as they came, with what tells that there is one."""
+        slots = dict(decoder.schedule.widest.sizes)[decoder.dim]
+        self._places = Places(slots + queue)
         self._count = 0
         self._refusing = "has not begun: use `async with`"
-        self._empty: asyncio.Future[None] | None = None
         self._swapping = asyncio.Lock()
         traced = trace and bool(self._observers)  # else nobody would empty the trace
         self._rounds = Rounds(
@@ -147,33 +141,24 @@ class Engine:
         if self._refusing:
             raise EngineClosed(f"the engine {self._refusing}")
         check_prompt(prompt, self.decoder, self._decode is not None)
-        full = len(self._open) - len(self._outside) >= self.places
-        if full and not wait:
+        if self._places.full and not wait:
+            there = len(self._places.open)
             raise QueueFull(
-                f"there are {len(self._open)} requests, as many as are taken at a time: try again later"
+                f"there are {there} requests, as many as are taken at a time: try again later"
             )
         number = self._count
         self._count += 1
         mailbox = Mailbox()
         ticket = Ticket(number, prompt, partial(self._deliver, number), self._decode)
-        accepted = self._loop.create_future()
-        self._open[number] = ticket, mailbox
-        self._waiting.add(number)
-        if full:
-            self._outside[number] = accepted
-        else:
-            accepted.set_result(None)
-        self._watch("queued", told.Request(number, prompt), len(self._waiting))
+        accepted = self._places.add(ticket, mailbox)
+        self._watch("queued", told.Request(number, prompt), self.waiting)
         self._rounds.ask(partial(self._rounds.submit, ticket))
         return Stream(number, mailbox, partial(self._cancel, ticket), accepted)
 
     async def drain(self) -> None:
         """Takes no more requests, and returns when those it has have ended."""
         self._refusing = self._refusing or "drains"
-        if self._open:
-            if self._empty is None or self._empty.done():
-                self._empty = self._loop.create_future()
-            await asyncio.shield(self._empty)
+        await self._places.emptied()
 
     async def close(self) -> None:
         """Ends what is left as cancelled, and the thread with it."""
@@ -222,14 +207,19 @@ class Engine:
         return self._rounds.asked_to_end
 
     @property
+    def places(self) -> int:
+        """Requests that are taken at a time."""
+        return self._places.count
+
+    @property
     def waiting(self) -> int:
         """Requests that are in no row yet."""
-        return len(self._waiting)
+        return self._places.waiting
 
     @property
     def live(self) -> int:
         """Requests that are in rows."""
-        return len(self._open) - len(self._waiting)
+        return self._places.live
 
     async def _swap(self, schedule: Schedule) -> None:
         async with self._swapping:
@@ -248,7 +238,7 @@ class Engine:
 
     # From the thread of the rounds
 
-    def _say(self, calls: list[Callable[[], None]]) -> None:
+    def _say(self, calls: list[Call]) -> None:
         try:
             self._loop.call_soon_threadsafe(_call, calls)
         except RuntimeError:  # the event loop is closed: nobody is there any more
@@ -270,34 +260,17 @@ class Engine:
             else:
                 self._begun.set_exception(failure)
         why, words = (End.CANCELLED, "") if failure is None else (End.FAILED, str(failure))
-        for ticket, _ in list(self._open.values()):
+        for ticket in self._places.open:
             ticket.put(ticket.close(why, words))
         self._ended.set_result(None)
 
     def _deliver(self, number: int, piece: Piece) -> None:
-        if number not in self._open:
-            return
-        ticket, mailbox = self._open[number]
-        mailbox.put(piece)
-        self._waiting.discard(number)
-        self._let_in(self._outside.pop(number, None))
-        if piece.end is None:
-            return
-        del self._open[number]
-        if self._observers:
+        ticket = self._places.deliver(number, piece)
+        if ticket is not None and piece.end is not None:
             request = told.Request(number, ticket.prompt)
             seconds = time.monotonic() - ticket.given
             ended = told.Ended(request, piece.end, len(ticket.tokens), seconds, piece.error)
             self._watch("ended", ended)
-        while self._outside and len(self._open) - len(self._outside) < self.places:
-            self._let_in(self._outside.pop(next(iter(self._outside))))
-        if not self._open and self._empty is not None and not self._empty.done():
-            self._empty.set_result(None)
-
-    def _let_in(self, accepted: asyncio.Future[None] | None) -> None:
-        """Tells one that waits for a place that it has one, or needs none any more."""
-        if accepted is not None and not accepted.done():
-            accepted.set_result(None)
 
     def _watch(self, what: str, *event: Any) -> None:
         for observer in self._observers:
@@ -307,51 +280,7 @@ class Engine:
                 log.exception("%r failed when it was told that %s", observer, what)
 
 
-def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
-    """Raises RequestError for one that no engine could serve, or none over this decoder."""
-    tokens, most = prompt.tokens, prompt.most
-    if not tokens:
-        raise RequestError("a prompt without tokens: give at least the one that opens a text")
-    if most < 1:
-        raise RequestError(f"{most} new tokens: ask for at least one")
-    if len(tokens) + most > decoder.context:
-        raise RequestError(
-            f"a prompt of {len(tokens)} tokens that asks for {most} more; the context is "
-            f"{decoder.context}: shorten it, or ask for fewer new tokens"
-        )
-    if wrong := [token for token in tokens if not 0 <= token < decoder.vocab]:
-        raise RequestError(f"token {wrong[0]}: there are tokens 0 to {decoder.vocab - 1}")
-    if prompt.stop_texts and not decodes:
-        raise RequestError(
-            "stop texts: this engine has no `decode`, so it knows tokens only; give stop tokens"
-        )
-    _check_numbers(prompt)
-    if isinstance(decoder, Checks):
-        decoder.check(prompt)
-    most = likeliest(decoder.schedule)
-    if prompt.logprobs is not None and not 0 <= prompt.logprobs <= (-1 if most is None else most):
-        raise RequestError(
-            f"log probabilities of the {prompt.logprobs} likeliest tokens: {decoder.schedule.source.name} "
-            f"gives {told_of(most)}: ask for what it gives, or for none"
-        )
-
-
-def _check_numbers(prompt: Prompt) -> None:
-    """Raises RequestError for a number that no token could be drawn by, or that is no time."""
-    sampling = prompt.sampling
-    if not math.isfinite(sampling.temperature):
-        raise RequestError(f"a temperature of {sampling.temperature}: should be a number, from 0")
-    if not 0 <= sampling.top_p <= 1:
-        raise RequestError(f"top_p {sampling.top_p}: should be a share, from 0 to 1")
-    if not 0 <= sampling.top_k < 1 << 63:
-        raise RequestError(f"top_k {sampling.top_k}: should be from 0, which is all of them")
-    if not -(1 << 63) <= sampling.seed < 1 << 63:
-        raise RequestError(f"a seed of {sampling.seed}: should be from -2^63 up to 2^63 - 1")
-    if prompt.deadline is not None and math.isnan(prompt.deadline):
-        raise RequestError("a deadline of nan: should be seconds, or None for any time")
-
-
-def _call(calls: Iterable[Callable[[], None]]) -> None:
+def _call(calls: Iterable[Call]) -> None:
     for call in calls:
         call()
 

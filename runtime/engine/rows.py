@@ -26,6 +26,10 @@ class Rows:
     def free(self) -> int:
         return self.bound.slots - len(self.live)
 
+    def has_room(self, ticket: Ticket) -> bool:
+        """Whether the decoder's memory has room for it now; it may lack a row all the same."""
+        return self.bound.decoder.has_room(ticket.prompt, ticket.tokens)
+
     def enter(self, ticket: Ticket) -> Entered:
         """Puts a request into the next row. Raises what the decoder raises; then it is in none."""
         row = len(self.live)

@@ -15,9 +15,15 @@ from torch import Tensor
 from plait.runtime.cache.pages import Pages
 from plait.runtime.cache.prefixes import Prefixes
 from plait.runtime.cache.rows import Rows
-from plait.runtime.eagle.chain import check_fits, check_room, dim_of
-from plait.runtime.eagle.decoder import page_size_of, width_of
-from plait.runtime.eagle.request import RequestError
+from plait.runtime.eagle.paged_rows import PagedRows
+from plait.runtime.eagle.sizes import (
+    captures,
+    check_fits,
+    check_room,
+    dim_of,
+    page_size_of,
+    width_of,
+)
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.lookup.round import LookupRound
@@ -45,8 +51,7 @@ class LookupDecoder:
         self.planner = PagedPlanner(model.planner(most * size), size, most)
         self.cache = model.target_cache(pages, size)
         self.rows = Rows(Prefixes(Pages(pages), size), most)
-        self._prompts: dict[int, Prompt] = {}
-        """By row."""
+        self.requests = PagedRows(self.rows)
         self._bind(schedule)
 
     def _bind(self, schedule: Schedule) -> None:
@@ -67,21 +72,16 @@ class LookupDecoder:
             self.model,
             self.planner,
             self.cache,
-            self._samples,
+            self.requests,
             rows=width_of(schedule, "tree"),
             longest=longest,
-            captured=any(p.body == "accept" and p.capture is not None for p in schedule.phases),
+            captured=captures(schedule, "accept"),
         )
         check_fits(schedule, self.model, self.round.bodies() | {"commit": None})
 
     def for_schedule(self, schedule: Schedule) -> LookupDecoder:
         """The same memory and rows under another schedule. Raises BindError."""
-        size, most = page_size_of(schedule), width_of(schedule, "pages")
-        if (size, most) != (self.rows.size, self.rows.most):
-            raise BindError(
-                f"{schedule.source.name}: {most} pages of {size} a request; the cache was made for "
-                f"{self.rows.most} of {self.rows.size}"
-            )
+        self.requests.check_schedule(schedule)
         found = copy(self)
         found._bind(schedule)
         return found
@@ -96,27 +96,15 @@ class LookupDecoder:
 
     def check(self, prompt: Prompt) -> None:
         """Raises RequestError for what could never be served."""
-        total = _total(prompt)
-        if not prompt.tokens or not all(0 <= token < self.vocab for token in prompt.tokens):
-            raise RequestError(f"a prompt has one token or more, from 0 to {self.vocab - 1}")
-        if total > self.context:
-            raise RequestError(
-                f"a prompt of {len(prompt.tokens)} tokens that asks for {prompt.most} more; the context is "
-                f"{self.context}: shorten it, or ask for fewer new tokens"
-            )
-        if not self.rows.could_enter(total):
-            raise RequestError(
-                f"{total} tokens need more than the {self.rows.pages.count - 1} pages of {self.rows.size} "
-                "that there are: shorten the prompt, or ask for fewer new tokens"
-            )
+        self.requests.check(prompt, self.vocab, self.context)
 
     def has_room(self, prompt: Prompt, known: Sequence[int]) -> bool:
-        return self.rows.has_room((*prompt.tokens, *known), _total(prompt))
+        return self.requests.has_room(prompt, known)
 
     def enter(self, row: int, prompt: Prompt, known: Sequence[int]) -> Entered:
         self.check(prompt)
         tokens = (*prompt.tokens, *known)
-        reused = self.rows.enter(row, tokens, _total(prompt))
+        reused = self.rows.enter(row, tokens, self.requests.positions(prompt))
         try:
             logits = self._run(row, tokens, reused)
             carried = sampling_of(prompt)
@@ -125,7 +113,7 @@ class LookupDecoder:
         except BaseException:
             self.rows.leave(row)
             raise
-        self._prompts[row] = prompt
+        self.requests.enter(row, prompt)
         carried |= {
             "seq_lens": torch.tensor(len(tokens)),
             "bonus": torch.tensor(token),
@@ -137,24 +125,17 @@ class LookupDecoder:
         )
 
     def move(self, source: int, target: int) -> None:
-        self.rows.move(source, target)
-        self._prompts[target] = self._prompts.pop(source)
+        self.requests.move(source, target)
 
     def leave(self, row: int, tokens: Sequence[int]) -> None:
-        """Given no tokens, nothing of it is kept but what others share: as after a fault."""
-        del self._prompts[row]
-        try:
-            self.rows.keep(row, tokens)
-        finally:
-            self.rows.leave(row)
+        self.requests.leave(row, tokens)
 
     def held(self) -> Mapping[str, int]:
-        pages = self.rows.pages
-        return {"rows": len(self._prompts), "pages": pages.used, "kept": pages.idle}
+        return self.requests.held()
 
     def forget(self) -> None:
         """Keeps no beginning of a text that no request has."""
-        self.rows.pages.drop()
+        self.requests.forget()
 
     @torch.no_grad()
     def _run(self, row: int, tokens: tuple[int, ...], start: int) -> Tensor:
@@ -169,14 +150,3 @@ class LookupDecoder:
         known = tokens[: self.planner.span]
         text[: len(known)] = torch.tensor(known)
         return text
-
-    def _samples(self) -> bool:
-        """Whether any request in a row samples, or wants log probabilities."""
-        return any(
-            prompt.sampling.temperature > 0 or prompt.logprobs is not None
-            for prompt in self._prompts.values()
-        )
-
-
-def _total(prompt: Prompt) -> int:
-    return len(prompt.tokens) + prompt.most

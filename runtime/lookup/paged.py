@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plait.runtime.eagle.decoder import width_of
 from plait.runtime.eagle.paged import Paged
+from plait.runtime.eagle.sizes import width_of
 from plait.runtime.eagle.speculative import Bound
 from plait.runtime.lookup.decoder import LookupDecoder
 from plait.runtime.models.target import Target

@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plait.runtime.eagle.chain import count_of
+from plait.runtime.eagle.chain import build_tree, count_of, only_root
+from plait.runtime.eagle.paged_rows import PagedRows
 from plait.runtime.lookup.look_up import look_up, put_behind
 from plait.runtime.models.paged import PagedPlan, PagedPlanner
 from plait.runtime.models.target import Target
-from plait.runtime.sampling.bodies import accept_chain
+from plait.runtime.sampling.bodies import accept_chain, publish
 from plait.runtime.sampling.following import follow_chain
 
 
@@ -33,7 +34,7 @@ class LookupRound:
         model: Target,
         planner: PagedPlanner,
         cache: list[Tensor],
-        sampling: Callable[[], bool],
+        requests: PagedRows,
         *,
         rows: int,
         longest: int,
@@ -42,7 +43,7 @@ class LookupRound:
         self.model = model
         self.planner = planner
         self.cache = cache
-        self.sampling = sampling
+        self.requests = requests
         self.rows = rows
         self.longest = longest
         self.captured = captured
@@ -52,13 +53,13 @@ class LookupRound:
         """By phase name; `commit` belongs to whoever takes the tokens."""
         return {
             "lookup": self.lookup,
-            "build_tree": self.build_tree,
-            "only_root": self.only_root,
+            "build_tree": build_tree,
+            "only_root": only_root,
             "plan_verify": self.plan_verify,
             "target": self.target,
             "accept": self.accept,
             "remember": self.remember,
-            "publish": self.publish,
+            "publish": publish,
         }
 
     def opaque(self) -> dict[str, Any]:
@@ -71,12 +72,6 @@ class LookupRound:
     def lookup(self, text: Tensor, seq_lens: Tensor, draft_tokens: Tensor) -> None:
         newest = seq_lens.clamp(max=text.shape[1] - 1)
         draft_tokens.copy_(look_up(text, newest, draft_tokens.shape[1], self.longest))
-
-    def build_tree(self, draft_tokens: Tensor, bonus: Tensor, tree: Tensor) -> None:
-        torch.cat([bonus.unsqueeze(1), draft_tokens], 1, out=tree)
-
-    def only_root(self, bonus: Tensor, tree: Tensor) -> None:
-        tree.copy_(bonus.unsqueeze(1))
 
     def plan_verify(self, seq_lens: Tensor, pages: Tensor, verify_meta: PagedPlan) -> None:
         self.planner.fill(verify_meta, seq_lens.unsqueeze(1), self._along, pages)
@@ -95,26 +90,10 @@ class LookupRound:
         bonus: Tensor,
         **sampling: Tensor,
     ) -> None:
-        if self.captured or self.sampling():
+        if self.captured or self.requests.sampling:
             accept_chain(logits, tree, seq_lens, accepted=accepted, bonus=bonus, **sampling)
-            return
-        found = follow_chain(logits.argmax(-1), tree)
-        accepted.copy_(found.tokens)
-        bonus.copy_(found.last)
-        seq_lens.add_(found.length)
+        else:
+            follow_chain(logits.argmax(-1), tree).commit(seq_lens, accepted, bonus)
 
     def remember(self, accepted: Tensor, seq_lens: Tensor, text: Tensor) -> None:
         put_behind(text, accepted, count_of(accepted)[:, 0], seq_lens)
-
-    def publish(
-        self,
-        accepted: Tensor,
-        logprobs: Tensor,
-        top_tokens: Tensor,
-        out_tokens: Tensor,
-        out_logprobs: Tensor,
-        out_top_tokens: Tensor,
-    ) -> None:
-        out_tokens.copy_(accepted)
-        out_logprobs.copy_(logprobs)
-        out_top_tokens.copy_(top_tokens)

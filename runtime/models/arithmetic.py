@@ -21,14 +21,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Mode: TypeAlias = Literal["f32", "exact"]
-MODES: tuple[Mode, ...] = ("exact", "f32")
 
 GRID_BITS = 14
 FINE_BITS = 20
 """For numbers below 1 that many small ones are summed from: probabilities, gated hidden values."""
 LARGEST_ACTIVATION = 2.0**8
 LARGEST_WEIGHT = 2.0**2
-LONGEST_SUM = 1024
 NORM_EPSILON = 1e-5
 
 

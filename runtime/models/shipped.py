@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from plait.runtime.models.checkpoint import report_of
 from plait.runtime.models.small_llama import checkpoint as llama
 from plait.runtime.models.small_llama.checkpoint import LlamaCheckpoint
 from plait.runtime.models.tiny import checkpoint as tiny
-from plait.runtime.models.tiny.checkpoint import Checkpoint, report_of
+from plait.runtime.models.tiny.checkpoint import Checkpoint
 
 
 def load(name: str | None) -> Checkpoint | LlamaCheckpoint:

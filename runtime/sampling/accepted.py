@@ -21,6 +21,12 @@ class Accepted(NamedTuple):
     last: Tensor
     """`[requests]`: the last token."""
 
+    def commit(self, seq_lens: Tensor, accepted: Tensor, bonus: Tensor) -> None:
+        """Into the buffers that a round carries."""
+        accepted.copy_(self.tokens)
+        bonus.copy_(self.last)
+        seq_lens.add_(self.length)
+
 
 def along(passed: Tensor, tokens: Tensor, last: Tensor) -> Accepted:
     """Of the nodes that were passed, a mask in which the root is, what they give.

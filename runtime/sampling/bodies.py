@@ -1,4 +1,5 @@
-"""Bodies of a round's `accept`, and of the phases that draft, for requests that each sample as they ask.
+"""Bodies of a round's `accept`, of what is told of it, and of phases that draft, for requests that each
+sample as they ask.
 
 They hold nothing and read nothing back, so captures can hold them. A request that has committed n tokens
 to the cache has a bonus token at position n: the row of a node at depth d chooses for n + d + 1.
@@ -10,12 +11,13 @@ import torch
 from torch import Tensor
 
 from plait.runtime.sampling import logprobs as log
-from plait.runtime.sampling.accepted import Accepted
 from plait.runtime.sampling.choosing import chosen
 from plait.runtime.sampling.counter import DRAFT
 from plait.runtime.sampling.filtering import Ranked, kept, ranked
 from plait.runtime.sampling.following import follow_chain, follow_tree
 from plait.runtime.sampling.rejecting import reject_tree
+
+REPORTED = ("logprobs", "top_tokens")
 
 
 def accept_chain(
@@ -36,9 +38,17 @@ def accept_chain(
     weights = kept(ranks, temperature, top_k, top_p)
     position = seq_lens.unsqueeze(1) + _from_one(tree)
     found = follow_chain(chosen(weights, seed.unsqueeze(1), position), tree)
-    _commit(found, seq_lens, accepted, bonus)
+    found.commit(seq_lens, accepted, bonus)
     if logprobs is not None and top_tokens is not None:
         _report(logits, ranks, found.tokens, logprobs, top_tokens)
+
+
+def publish(accepted: Tensor, out_tokens: Tensor, **reported: Tensor) -> None:
+    """Of a round that reports log probabilities, those too: each `out_` what is read by its name."""
+    out_tokens.copy_(accepted)
+    for name in REPORTED:
+        if name in reported:
+            reported[f"out_{name}"].copy_(reported[name])
 
 
 def draft(
@@ -104,7 +114,7 @@ class DrawnTree:
         weights = kept(ranked(logits), temperature, top_k, top_p)
         target = chosen(weights, seed.unsqueeze(1), self._positions(seq_lens))
         found = follow_tree(target, tree, self.parents.expand_as(tree), self.levels)
-        _commit(found, seq_lens, accepted, bonus)
+        found.commit(seq_lens, accepted, bonus)
 
     def accept_drawn(
         self,
@@ -124,7 +134,7 @@ class DrawnTree:
         drafted = kept(ranked(draft_logits), temperature, top_k, top_p)
         parents, position = self.parents.expand_as(tree), self._positions(seq_lens)
         found = reject_tree(weights, drafted, tree, parents, seed, position)
-        _commit(found, seq_lens, accepted, bonus)
+        found.commit(seq_lens, accepted, bonus)
 
     def _positions(self, seq_lens: Tensor) -> Tensor:
         return seq_lens.unsqueeze(1) + self.depth + 1
@@ -133,12 +143,6 @@ class DrawnTree:
 def chain_of(rows: int) -> DrawnTree:
     """A chain is a tree in which each node has one child."""
     return DrawnTree(list(range(-1, rows - 1)))
-
-
-def _commit(found: Accepted, seq_lens: Tensor, accepted: Tensor, bonus: Tensor) -> None:
-    accepted.copy_(found.tokens)
-    bonus.copy_(found.last)
-    seq_lens.add_(found.length)
 
 
 def _report(

@@ -13,10 +13,11 @@ import uvicorn
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from plait.runtime.serve.app import Service, app
+from plait.runtime.serve.app import app
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers
+from plait.runtime.serve.service import Service
 
 CONNECTIONS = 1024
 """At a time; one more is answered with 503."""

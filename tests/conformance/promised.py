@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
+from plait.runtime.program_padding import Padding
 from plait.runtime.schedule import HOST, PHASE_OPS, WIDTHS, Instruction, Region, Schedule
 
 
@@ -60,6 +61,8 @@ class Promised:
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
+        self.padding = [Padding(schedule, bucket) for bucket in schedule.buckets]
+        """Where there are copies whose rows that only pad are filled; rounds here have none to fill."""
         self.recorded: set[tuple[int, int]] = set()
         """Events, with the turn that was."""
         self.external = schedule.external_events()
@@ -70,6 +73,7 @@ class Promised:
         for one in self.schedule.program_of(self.schedule.buckets[at]):
             stream = self.stream(one)
             if one.op in PHASE_OPS:
+                yield from self.copies(one, number, at)
                 yield self.phase(one, number, at)
             if one.op == "rebind":
                 yield from self.updates(one, number, at)
@@ -113,7 +117,7 @@ class Promised:
             (argument.buffer, argument.rounds_back)
             for phase in entry.phases
             for argument in self.schedule.phases[phase].arguments
-        } - set(entry.copied_in)
+        } - set(self.copied_in(at, capture))
         turns = [self.copy(*one, number) for one in sorted(held)]
         turns += [self.turn(one, number) for one in entry.program if one.op == "external"]
         return f"{at} {capture} {turns}"
@@ -152,14 +156,19 @@ class Promised:
     def phase(self, one: Instruction, number: int, at: int) -> Call:
         phase = self.schedule.phases[one.of]
         regions = self.schedule.buckets[at].regions[one.of]
-        own = () if phase.capture is None else self.schedule.captures[phase.capture].copied_in
+        own = () if phase.capture is None else self.copied_in(at, phase.capture)
+        padding = self.padding[at]
+        copied = padding.phases[one.of].own if one.of in padding.phases else {}
         reads: list[Access] = []
         writes: list[Access] = []
-        for argument, region in zip(phase.arguments, regions, strict=True):
+        for place, (argument, region) in enumerate(zip(phase.arguments, regions, strict=True)):
             key = (argument.buffer, argument.rounds_back)
             name = self.copy(*key, number)
-            if argument.kind == "reads" and key in own:
+            newer = (one.of, argument.name) in padding.newer
+            if argument.kind == "reads" and key in own and not newer:
                 name = self.own(at, phase.capture, *key)
+            elif place in copied:
+                name = self.own_of_phase(at, one.of, place)
             size = self.size(argument.buffer, at, region)
             by_host = self.schedule.buffers[argument.buffer].task
             if argument.kind != "writes":
@@ -169,10 +178,22 @@ class Promised:
         found = tuple(one for one in reads + writes if one.size)
         return Call("phase", self.stream(one), phase.name, found)
 
+    def copies(self, one: Instruction, number: int, at: int) -> Iterator[Call]:
+        """What a phase that only reads padded rows of an earlier round is given instead of them."""
+        regions = self.schedule.buckets[at].regions[one.of]
+        found: list[Access] = []
+        for place, argument in self.padding[at].phases[one.of].own.items():
+            size = self.size(argument.buffer, at, regions[place])
+            name = self.copy(argument.buffer, argument.rounds_back, number)
+            found.append(Access("reads", name, size))
+            found.append(Access("writes", self.own_of_phase(at, one.of, place), size))
+        if found:
+            yield Call("load", self.stream(one), self.schedule.phases[one.of].name, tuple(found))
+
     def load(self, one: Instruction, number: int, at: int) -> Call:
         capture = self.schedule.captures[one.of]
         found: list[Access] = []
-        for buffer, back in capture.copied_in:
+        for buffer, back in self.copied_in(at, one.of):
             name, size = self.copy(buffer, back, number), self.size(buffer, at, None)
             own = self.own(at, one.of, buffer, back)
             found += [Access("reads", name, size), Access("writes", own, size)]
@@ -181,6 +202,14 @@ class Promised:
     def own(self, at: int, capture: int | None, buffer: int, rounds_back: int) -> str:
         """What a graph of a bucket has in the place of a buffer's copy."""
         return f"own {at} {capture} {self.schedule.buffers[buffer].name} {rounds_back}"
+
+    def own_of_phase(self, at: int, phase: int, place: int) -> str:
+        return f"own {at} of {phase} {place}"
+
+    def copied_in(self, at: int, capture: int) -> tuple[tuple[int, int], ...]:
+        """What a graph has copies of: those that the schedule says, and padded ones."""
+        taken = self.padding[at].taken.get(capture, ())
+        return (*self.schedule.captures[capture].copied_in, *taken)
 
     def copy(self, buffer: int, rounds_back: int, number: int) -> str:
         copies = self.schedule.buffers[buffer].copies

@@ -15,10 +15,10 @@ from torch import Tensor
 from drawing.counted import Counted, counted
 from plait import Engine
 from plait.runtime.serve.address import listening
-from plait.runtime.serve.app import Service
 from plait.runtime.serve.metrics import Metrics
 from plait.runtime.serve.page.feed import Feed
 from plait.runtime.serve.served import Limits, Served
+from plait.runtime.serve.service import Service
 from plait.runtime.serve.serving import Server
 
 FIRST = 0x100

@@ -9,10 +9,9 @@ from pathlib import Path
 import torch
 
 from drawing.batching import Batch, Text
+from drawing.judged import judged_by_plain
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.runtime.eagle.decoder import TinyDecoder
-from plait.runtime.eagle.plain import Plain
-from plait.runtime.eagle.request import Request
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from soak.apart import main
@@ -33,21 +32,14 @@ class Paging:
         texts = [
             [checkpoint.shape.bos, *checkpoint.tokenizer.encode(t)] for t in checkpoint.prompts
         ]
-        self.judged: dict[tuple[int, ...], Request] = {}
-        while len(self.judged) < PROMPTS:
+        prompts: dict[tuple[int, ...], None] = {}
+        while len(prompts) < PROMPTS:
             text = chance.choice(texts)[: chance.randrange(2, 70)]
             if chance.random() < 0.5:
                 text = [*text[:-1], chance.randrange(1000)]
-            self.judged[tuple(text)] = Request(text, MOST, -1)
-        plain = Plain(self.model, list(self.judged.values()), [8], keep_logits=True)
-        while plain.advance(MOST):
-            pass
-
-    def wrong(self, text: Text) -> bool:
-        judge = self.judged[text.prompt.tokens]
-        return text.tokens != judge.tokens[: len(text.tokens)] or any(
-            not torch.equal(one.double(), judge.logits[place]) for place, one in text.logits.items()
-        )
+            prompts[tuple(text)] = None
+        judged = judged_by_plain(self.model, prompts, MOST)
+        self.judged = {one.prompt.tokens: one for one in judged}
 
     def trial(self) -> tuple[int, int, int, int]:
         """Requests, tokens, tokens of prompts that were reused, and requests that were not as they should."""
@@ -73,7 +65,7 @@ class Paging:
                 if text.done or chance.random() < 0.03:
                     batch.leave(row)
                     tokens += len(text.tokens)
-                    wrong += self.wrong(text)
+                    wrong += not self.judged[text.prompt.tokens].agrees(text)
                 elif chance.random() < 0.03:
                     waiting.append(batch.leave(row, keep=False))
         batch.close()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
-LARGEST = 1 << 20
-"""Of any size. A checkpoint's weights are bounded beside it."""
+from plait.runtime.models.sizes import Sizes
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Sizes in elements. They travel with the checkpoint, so that no size is written twice."""
+class Shape(Sizes):
+    """Sizes in elements, of which none is written twice."""
 
     vocab: int = 1024
     hidden: int = 128
@@ -24,23 +23,13 @@ class Shape:
     context: int = 512
     """Longest sequence seen in training, in tokens, and the most that inference accepts."""
 
-    @classmethod
-    def from_dict(cls, sizes: object) -> Shape:
-        """Raises ValueError for what is no shape of this model: which size, and what it should be."""
-        names = {field.name for field in fields(cls)}
-        if not isinstance(sizes, dict) or sizes.keys() != names:
-            raise ValueError(f"a shape has the sizes {', '.join(sorted(names))}")
-        for name, size in sizes.items():
-            if type(size) is not int or not 1 <= size <= LARGEST:
-                raise ValueError(f"{name} is {size!r}; it is a whole number from 1 to {LARGEST:,}")
-        shape = cls(**sizes)
-        if shape.head % 2:
-            raise ValueError(f"head is {shape.head}; it is even, for pairs are rotated")
-        if shape.heads % shape.key_heads:
+    def check(self) -> None:
+        if self.head % 2:
+            raise ValueError(f"head is {self.head}; it is even, for pairs are rotated")
+        if self.heads % self.key_heads:
             raise ValueError(
-                f"heads is {shape.heads}, which {shape.key_heads} heads of keys cannot share"
+                f"heads is {self.heads}, which {self.key_heads} heads of keys cannot share"
             )
-        return shape
 
     @property
     def bos(self) -> int:
@@ -61,6 +50,3 @@ class Shape:
     def cached(self) -> int:
         """Numbers that the cache of a layer keeps a token: keys, then values."""
         return 2 * self.key_heads * self.head
-
-    def as_dict(self) -> dict[str, int]:
-        return asdict(self)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
+from plait.runtime.eagle.chain import build_tree, count_of, only_root
 from plait.runtime.models.table.rows import TableRows
-from plait.runtime.sampling.bodies import accept_chain
+from plait.runtime.sampling.bodies import accept_chain, publish
 
 
 class TableDecoder(TableRows):
@@ -16,14 +16,14 @@ class TableDecoder(TableRows):
         return {
             "first": self.first,
             "nextn": self.nextn,
-            "build_tree": self.build_tree,
-            "only_root": self.only_root,
+            "build_tree": build_tree,
+            "only_root": only_root,
             "plan_verify": self.plan,
             "target": self.target,
             "accept": accept_chain,
             "plan_extend": self.plan,
             "nextn_extend": self.nextn_extend,
-            "publish": self.publish,
+            "publish": publish,
         }
 
     def first(self, candidate: Tensor, draft_tokens: Tensor) -> None:
@@ -32,14 +32,6 @@ class TableDecoder(TableRows):
     def nextn(self, token: Tensor, draft_tokens: Tensor, index: int, **others: Tensor) -> None:
         draft_tokens.copy_(self._likeliest(token))
 
-    def build_tree(
-        self, draft_tokens: Tensor, bonus: Tensor, seq_lens: Tensor, tree: Tensor
-    ) -> None:
-        torch.cat([bonus.unsqueeze(1), draft_tokens], 1, out=tree)
-
-    def only_root(self, bonus: Tensor, tree: Tensor) -> None:
-        tree.copy_(bonus.unsqueeze(1))
-
     def plan(self, **metadata: Tensor) -> None:
         """Without a cache there is nothing to plan."""
 
@@ -47,21 +39,8 @@ class TableDecoder(TableRows):
         logits.copy_(self.model.target[tree])
 
     def nextn_extend(self, accepted: Tensor, candidate: Tensor, **others: Tensor) -> None:
-        last = accepted.gather(1, (accepted >= 0).sum(1, keepdim=True) - 1)
+        last = accepted.gather(1, count_of(accepted) - 1)
         candidate.copy_(self._likeliest(last))
-
-    def publish(
-        self,
-        accepted: Tensor,
-        logprobs: Tensor,
-        top_tokens: Tensor,
-        out_tokens: Tensor,
-        out_logprobs: Tensor,
-        out_top_tokens: Tensor,
-    ) -> None:
-        out_tokens.copy_(accepted)
-        out_logprobs.copy_(logprobs)
-        out_top_tokens.copy_(top_tokens)
 
     def drafted(self, bonus: Tensor) -> dict[str, Tensor]:
         return {"candidate": self._likeliest(bonus).unsqueeze(1)}

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from plait.runtime.models.table.model import TableModel
 from plait.runtime.models.table.rows import TableRows
-from plait.runtime.sampling.bodies import DrawnTree
+from plait.runtime.sampling.bodies import DrawnTree, publish
 from plait.runtime.sampling.choosing import children
 from plait.runtime.sampling.counter import DRAFT, TARGET
 from plait.runtime.sampling.filtering import kept, ranked
@@ -30,7 +30,7 @@ class DrawnTable(TableRows):
             "target": self.target,
             "accept": self.shape.accept_drawn if self.rejecting else self.follow,
             "extend": self.extend,
-            "publish": self.publish,
+            "publish": publish,
         }
 
     def root(self, bonus: Tensor, root_logits: Tensor, tree: Tensor, draft_logits: Tensor) -> None:
@@ -65,9 +65,6 @@ class DrawnTable(TableRows):
 
     def extend(self, bonus: Tensor, root_logits: Tensor) -> None:
         root_logits.copy_(self.model.drafter[bonus])
-
-    def publish(self, accepted: Tensor, out_tokens: Tensor) -> None:
-        out_tokens.copy_(accepted)
 
     def drafted(self, bonus: Tensor) -> dict[str, Tensor]:
         return {"root_logits": self.model.drafter[bonus]}

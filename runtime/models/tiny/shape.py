@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
-LARGEST = 1 << 20
-"""Of any size. A checkpoint's weights are bounded beside it."""
+from plait.runtime.models.sizes import Sizes
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Sizes in elements. They travel with the checkpoint, so that no size is written twice."""
+class Shape(Sizes):
+    """Sizes in elements, of which none is written twice."""
 
     vocab: int = 1024
     hidden: int = 128
@@ -30,23 +29,13 @@ class Shape:
     context: int = 512
     """Longest sequence seen in training, in tokens, and the most that inference accepts."""
 
-    @classmethod
-    def from_dict(cls, sizes: object) -> Shape:
-        """Raises ValueError for what is no shape of this model: which size, and what it should be."""
-        names = {field.name for field in fields(cls)}
-        if not isinstance(sizes, dict) or sizes.keys() != names:
-            raise ValueError(f"a shape has the sizes {', '.join(sorted(names))}")
-        for name, size in sizes.items():
-            if type(size) is not int or not 1 <= size <= LARGEST:
-                raise ValueError(f"{name} is {size!r}; it is a whole number from 1 to {LARGEST:,}")
-        shape = cls(**sizes)
-        if shape.rope % 2:
-            raise ValueError(f"rope is {shape.rope}; it is even, for pairs are rotated")
-        if shape.experts_per_token > shape.routed_experts:
+    def check(self) -> None:
+        if self.rope % 2:
+            raise ValueError(f"rope is {self.rope}; it is even, for pairs are rotated")
+        if self.experts_per_token > self.routed_experts:
             raise ValueError(
-                f"experts_per_token is {shape.experts_per_token}, of {shape.routed_experts} experts"
+                f"experts_per_token is {self.experts_per_token}, of {self.routed_experts} experts"
             )
-        return shape
 
     @property
     def bos(self) -> int:
@@ -60,6 +49,3 @@ class Shape:
     @property
     def cached(self) -> int:
         return self.latent + self.rope
-
-    def as_dict(self) -> dict[str, int]:
-        return asdict(self)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
-
-from torch import Tensor
 
 from plait.runtime.models.tiny.shape import Shape
 
@@ -21,22 +19,6 @@ def wanted(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
     for layer in chain(["nextn.layer"], (f"layers.{number}" for number in range(shape.layers))):
         for name, sizes in _layer(shape).items():
             yield f"{layer}.{name}", sizes
-
-
-def misfit(
-    wanted: Iterable[tuple[str, tuple[int, ...]]], weights: Mapping[str, Tensor]
-) -> str | None:
-    """The first weight that is missing, of other sizes or not wanted, in words; None when all fit."""
-    strange = set(weights)
-    for name, expected in wanted:
-        if name not in weights:
-            return f"it has no `{name}`"
-        strange.discard(name)
-        tensor = weights[name]
-        if tuple(tensor.shape) != expected or not tensor.is_floating_point():
-            kind = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-            return f"`{name}` is {kind}, not of numbers {list(expected)}"
-    return f"`{min(strange)}` is no weight of this shape" if strange else None
 
 
 def _layer(shape: Shape) -> dict[str, tuple[int, ...]]:

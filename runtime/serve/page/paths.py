@@ -16,7 +16,7 @@ from plait.runtime.serve.page.timeline import said
 from plait.runtime.serve.page.watchers import Watchers, Watching
 
 if TYPE_CHECKING:
-    from plait.runtime.serve.app import Service
+    from plait.runtime.serve.service import Service
 
 LINE = 400
 """Letters of what is longer than a name."""

@@ -32,7 +32,8 @@ def parallel_decoder(
     """Waits for the other ranks, if there are any. Raises Refused, and what `refusing_runs` knows."""
     from plait.runtime.eagle.parallel_decoder import ParallelDecoder
     from plait.runtime.eagle.together import Together
-    from plait.runtime.models.tiny.checkpoint import WEIGHTS, Checkpoint
+    from plait.runtime.models.checkpoint import WEIGHTS
+    from plait.runtime.models.tiny.checkpoint import Checkpoint
     from plait.runtime.ranks.group import WATCHDOG, seconds_to_wait
 
     if not isinstance(checkpoint, Checkpoint):

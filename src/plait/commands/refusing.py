@@ -33,6 +33,6 @@ def _of_decoding() -> tuple[type[Exception], ...]:
     """Looked up when something was raised, so that a run that decodes nothing loads nothing of it."""
     from plait.runtime.eagle.request import RequestError
     from plait.runtime.exchange.sizes import ExchangeError
-    from plait.runtime.models.tiny.checkpoint import CheckpointError
+    from plait.runtime.models.checkpoint import CheckpointError
 
     return RequestError, CheckpointError, ExchangeError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from plait.runtime.ranks.group import Ranks
     from plait.runtime.schedule import Schedule
-    from plait.runtime.serve.app import Service
+    from plait.runtime.serve.service import Service
 
 DESCRIPTION = (
     "Compile a round, and serve a model that comes with Plait with it: /v1/completions and "
@@ -160,10 +160,10 @@ def _service(options: argparse.Namespace, schedule: Schedule) -> Service:
     from plait.runtime.engine.engine import Engine
     from plait.runtime.models.shipped import load
     from plait.runtime.ranks.environment import launched
-    from plait.runtime.serve.app import Service
     from plait.runtime.serve.metrics import Metrics
     from plait.runtime.serve.page.feed import Feed
     from plait.runtime.serve.served import Limits, served_tiny
+    from plait.runtime.serve.service import Service
 
     torch.set_num_threads(1)
     with refusing_runs():

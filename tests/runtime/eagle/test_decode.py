@@ -17,6 +17,8 @@ from plait.runtime.engine.taken import check_taken
 from plait.runtime.models.tiny.checkpoint import Checkpoint, load_checkpoint
 from plait.runtime.runner import BindError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
@@ -26,14 +28,6 @@ def checkpoint() -> Checkpoint:
 @pytest.fixture(scope="module")
 def models(checkpoint: Checkpoint):
     return {mode: checkpoint.model(mode) for mode in ("exact", "f32")}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def prompts(checkpoint: Checkpoint, count: int, tokens: int = 12) -> list[str]:

@@ -12,14 +12,15 @@ import pytest
 import torch
 
 from drawing.batching import Batch, Text
+from drawing.judged import Judged, judged_by_plain
 from plait import Engine
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.dsl.span import Source
 from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.replayers import VARIABLE
 from plait.runtime.eagle.compare import requests_for
-from plait.runtime.eagle.decoder import PART, TinyDecoder
-from plait.runtime.eagle.plain import Plain
+from plait.runtime.eagle.decoder import TinyDecoder
+from plait.runtime.eagle.prefilling import PART
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.prompt import Prompt, Sampling
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
@@ -27,17 +28,11 @@ from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SPEC = Path(__file__).parents[3] / "examples" / "service.spec"
 MOST = 16
 """New tokens."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache
@@ -52,27 +47,18 @@ def service(**settings) -> Schedule:
 
 
 @cache
-def judged() -> list[tuple[Prompt, list[int], list[torch.Tensor]]]:
+def judged() -> list[Judged]:
     """Prompts of different lengths, some of which begin alike, with plain decoding's tokens and logits."""
     checkpoint = load_checkpoint()
-    found = requests_for(checkpoint, list(checkpoint.prompts)[:3], MOST)
-    for number, request in enumerate(found):
-        request.prompt = request.prompt[: 21 + 9 * number]
-        request.stop = -1
-    again = [[*found[0].prompt[:17], 5, 6], found[2].prompt[:33], found[2].prompt]
-    for prompt in again:
-        found.append(type(found[0])(list(prompt), MOST, -1))
-    plain = Plain(model(), found, [8], keep_logits=True)
-    while plain.advance(MOST):
-        pass
-    return [(Prompt(tuple(one.prompt), MOST), one.tokens, one.logits) for one in found]
+    texts = [one.prompt for one in requests_for(checkpoint, list(checkpoint.prompts)[:3], MOST)]
+    first, second, third = (text[: 21 + 9 * number] for number, text in enumerate(texts))
+    prompts = [first, second, third, [*first[:17], 5, 6], third[:33], third]
+    return judged_by_plain(model(), prompts, MOST)
 
 
 def check(text: Text) -> None:
     """What it has is what plain decoding gave it."""
-    _, tokens, logits = next(one for one in judged() if one[0].tokens == text.prompt.tokens)
-    assert text.tokens == tokens[: len(text.tokens)]
-    assert all(torch.equal(one.double(), logits[place]) for place, one in text.logits.items())
+    assert next(one for one in judged() if one.prompt.tokens == text.prompt.tokens).agrees(text)
 
 
 def scattered(decoder: TinyDecoder, seed: int) -> None:
@@ -383,7 +369,5 @@ def test_a_round_that_is_another() -> None:
     other = compile_source(read_source(SPEC.with_name("eagle.spec")), Asked(environment={}))
     with pytest.raises(BindError, match="it has no param `page_size`, the positions of a page"):
         TinyDecoder(other, model())
-    with pytest.raises(
-        BindError, match="6 pages of 16 a request; the caches were made for 7 of 16"
-    ):
+    with pytest.raises(BindError, match="6 pages of 16 a request; the cache was made for 7 of 16"):
         TinyDecoder(service(most_pages=7), model()).for_schedule(service())

@@ -14,13 +14,7 @@ from plait.runtime.eagle.ragged import PagedRagged, unpacked
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from soak.joining import Joining, Texts, example
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

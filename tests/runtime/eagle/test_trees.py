@@ -15,20 +15,14 @@ from plait.runtime.eagle.tree import PagedTree
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from soak.joining import Joining, Texts, schedule
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 STEPS, TOPK, COUNTS = range(5), range(1, 5), (1, 2, 3, 5, 8, 13, 16)
 # Every pair of values of two of them. The whole grid, captured, is in tests/soak/joining.py.
 GRID = {
     (steps, topk): [c for i, c in enumerate(COUNTS) if (steps + i) % len(TOPK) == topk - 1]
     for steps, topk in product(STEPS, TOPK)
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +60,7 @@ WRONG = {
         "ancestors",
         lambda p: torch.ones(*p.shape, p.shape[1]) > 0,
     ),
-    "no pages behind the last token": (decoder, "_ahead", lambda schedule: 0),
+    "no pages behind the last token": (decoder, "ahead_of", lambda schedule: 0),
 }
 
 

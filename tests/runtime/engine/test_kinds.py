@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from plait import Adaptive, BindError, Engine, Observer, Prompt, Sampling
 from plait.compiler.compile import Asked, compile_source, read_source
-from plait.runtime.eagle.decoder import PART, TinyDecoder
+from plait.runtime.eagle.decoder import TinyDecoder
 from plait.runtime.eagle.forms import decoder_of
 from plait.runtime.eagle.lengths import Lengths
+from plait.runtime.eagle.prefilling import PART
 from plait.runtime.eagle.ragged import PagedRagged
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.models.tiny.checkpoint import load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.schedule import Schedule
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -40,14 +42,6 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 MOST = 8
 """New tokens."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from drawing.batching import Batch, Text
+from drawing.judged import Judged, judged_by_plain
 from plait import Engine, Prompt, Sampling
 from plait.compiler.compile import Asked, compile_source, read_source
 from plait.dsl.span import Source
 from plait.runtime.eagle.compare import decode, requests_for
-from plait.runtime.eagle.plain import Plain
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.decoder import Checks, Decoder, ForSchedules
 from plait.runtime.lookup.decoder import LookupDecoder
@@ -25,17 +25,11 @@ from plait.runtime.models.target import Target
 from plait.runtime.runner import BindError
 from plait.runtime.schedule import Schedule
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MOST = 16
 """New tokens."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache
@@ -50,25 +44,17 @@ def lookup(**settings: Any) -> Schedule:
 
 
 @cache
-def judged(name: str) -> list[tuple[Prompt, list[int], list[torch.Tensor]]]:
+def judged(name: str) -> list[Judged]:
     """Prompts of different lengths, two of which begin alike, with plain decoding's tokens and logits."""
     checkpoint = load(name)
-    found = requests_for(checkpoint, list(checkpoint.prompts)[:4], MOST)
-    for number, request in enumerate(found):
-        request.prompt = request.prompt[: 21 + 9 * number]
-        request.stop = -1
-    found.append(type(found[0])([*found[3].prompt[:33], 5, 6], MOST, -1))
-    plain = Plain(model(name), found, [8], keep_logits=True)
-    while plain.advance(MOST):
-        pass
-    return [(Prompt(tuple(one.prompt), MOST), one.tokens, one.logits) for one in found]
+    texts = [one.prompt for one in requests_for(checkpoint, list(checkpoint.prompts)[:4], MOST)]
+    prompts = [text[: 21 + 9 * number] for number, text in enumerate(texts)]
+    return judged_by_plain(model(name), [*prompts, [*prompts[3][:33], 5, 6]], MOST)
 
 
 def check(text: Text, name: str) -> None:
     """What it has is what plain decoding gave it."""
-    _, tokens, logits = next(one for one in judged(name) if one[0].tokens == text.prompt.tokens)
-    assert text.tokens == tokens[: len(text.tokens)]
-    assert all(torch.equal(one.double(), logits[place]) for place, one in text.logits.items())
+    assert next(one for one in judged(name) if one.prompt.tokens == text.prompt.tokens).agrees(text)
 
 
 CASES = [*(("small-llama", steps) for steps in (0, 1, 3, 6)), ("tiny", 3)]

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from plait.runtime.models.arithmetic import Mode
+from plait.runtime.models.checkpoint import CheckpointError
 from plait.runtime.models.shipped import load
 from plait.runtime.models.small_llama.checkpoint import SHIPPED, LlamaCheckpoint, load_checkpoint
 from plait.runtime.models.small_llama.model import SmallLlama
 from plait.runtime.models.small_llama.shape import Shape
 from plait.runtime.models.small_llama.training.__main__ import main
 from plait.runtime.models.small_llama.training.network import Network
-from plait.runtime.models.tiny.checkpoint import CheckpointError
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,8 @@ import pytest
 import torch
 
 from plait.runtime.models.arithmetic import Arithmetic, BoundError
-from plait.runtime.models.tiny.checkpoint import (
-    SHIPPED,
-    Checkpoint,
-    CheckpointError,
-    load_checkpoint,
-)
+from plait.runtime.models.checkpoint import CheckpointError
+from plait.runtime.models.tiny.checkpoint import SHIPPED, Checkpoint, load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.training.network import Network
 from plait.runtime.models.tiny.weights import wanted

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plait.runtime.models.tiny.checkpoint import SHIPPED, load_checkpoint
 from plait.runtime.models.tiny.training.__main__ import main
-from plait.runtime.models.tiny.training.corpus import is_held_out
+from plait.runtime.models.training.corpus import is_held_out
 
 
 def test_twenty_steps_twice_give_the_same_bytes(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from plait.commands import serve
 from plait.compiler.compile import Asked, compile_source, read_source
@@ -18,20 +17,14 @@ from plait.exit import Refused
 from plait.runtime.serve.address import listening
 from plait.runtime.serve.serving import Server
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ASKED = [
     {"prompt": "def add(a, b):\n", "max_tokens": 12, "temperature": 0, "logprobs": 2},
     {"prompt": "class Stack:\n", "max_tokens": 12, "temperature": 0.9, "top_p": 0.95, "seed": 7},
     {"prompt": "import ", "max_tokens": 9, "seed": -1},
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def service_of(spec: str, *arguments: str) -> Any:

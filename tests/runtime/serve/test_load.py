@@ -98,9 +98,9 @@ def test_a_killed_server_tells_nobody_anything_wrong(
     another, and on the same port the next one begins; told to end, it lets its client have all."""
     log, cache = tmp_path / "log", tmp_path / "cache"
     shutil.copytree(_cache(), cache / "plait", ignore=shutil.ignore_patterns("*.lock"))
-    given = [one for one in cases(checkpoint, 100, seed=8) if isinstance(one, Case)]
+    given = [one for one in cases(checkpoint, 50, seed=8) if isinstance(one, Case)]
     for case in given:
-        case.leaves, case.most = None, 200
+        case.leaves, case.most = None, 80
     how = {"XDG_CACHE_HOME": str(cache)}
     arguments = ("--mode", "exact", "--set", "buckets=[16]")
     with served(log, *arguments, **how) as first:
@@ -124,7 +124,7 @@ def test_a_killed_server_tells_nobody_anything_wrong(
 
     with served(log, *arguments, port=first.port, **how) as second:
         assert second.port == first.port
-        last = Case("def end(self):\n", 120, given[0].sampling, None)
+        last = Case("def end(self):\n", 60, given[0].sampling, None)
 
         async def ended() -> None:
             asking = asyncio.ensure_future(load(second.port, [last]))
@@ -139,7 +139,7 @@ def test_a_killed_server_tells_nobody_anything_wrong(
         with pytest.raises(ConnectionError):
             socket.create_connection(("127.0.0.1", second.port), timeout=5)
     assert _digests(cache) == before
-    assert judge(checkpoint, [*begun[:10], last]) == []
+    assert judge(checkpoint, [*begun[:6], last]) == []
 
 
 def _cache() -> Path:

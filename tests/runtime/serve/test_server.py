@@ -17,6 +17,7 @@ from starlette.requests import Request
 
 from drawing.counted import Counted, counted, plain
 from plait import Prompt
+from plait.runtime.serve.app import Paths
 from plait.runtime.serve.errors import ApiError
 from plait.runtime.serve.log import Lines
 from plait.runtime.serve.served import Limits, Served
@@ -362,7 +363,8 @@ def test_an_engine_that_has_failed_ends_the_server() -> None:
         assert host.get("/metrics")[0] == 200
         host.thread.join(30)
     assert isinstance(host.failure, MemoryError)
-    for asked_for in (host.service.health, host.service.readiness):
+    paths = Paths(host.service)
+    for asked_for in (paths.health, paths.readiness):
         with pytest.raises(ApiError) as refused:
             asyncio.run(asked_for(Request({"type": "http"})))
         assert refused.value.status == 503

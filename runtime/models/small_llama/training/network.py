@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from plait.runtime.models.rotary import rotate, rotation_table
 from plait.runtime.models.small_llama.shape import Shape
-from plait.runtime.models.tiny.training.network import Norm, matrix
+from plait.runtime.models.training.parts import Norm, matrix
 
 
 class Attention(nn.Module):

@@ -1,12 +1,10 @@
 """The tiny model as training sees it: whole sequences, gradients, no cache.
 
-Inference (`plait.runtime.models.tiny.layers`) computes the same function with the key and value
+Inference (`plait.runtime.models.tiny.layer`) computes the same function with the key and value
 up-projections absorbed; a test holds the two against each other on the shipped checkpoint.
 """
 
 from __future__ import annotations
-
-import math
 
 import torch
 import torch.nn.functional as F
@@ -14,24 +12,10 @@ from torch import Tensor, nn
 
 from plait.runtime.models.rotary import rotate, rotation_table
 from plait.runtime.models.tiny.shape import Shape
+from plait.runtime.models.training.parts import Norm, matrix
 
-NORM_EPSILON = 1e-5
 BALANCE_STEP = 0.002
 """How far one step moves the routing bias of an expert that saw too few or too many tokens."""
-
-
-class Norm(nn.Module):
-    def __init__(self, width: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, (x.shape[-1],), self.weight, NORM_EPSILON)
-
-
-def matrix(*sizes: int) -> nn.Parameter:
-    """A matrix, or a stack of them, scaled by its inner size (the last)."""
-    return nn.Parameter(torch.randn(*sizes) / math.sqrt(sizes[-1]))
 
 
 class Attention(nn.Module):

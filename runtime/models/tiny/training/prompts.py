@@ -6,8 +6,8 @@ import hashlib
 import json
 import re
 
-from plait.runtime.models.tiny.training.corpus import Corpus
 from plait.runtime.models.tokenizer import Tokenizer
+from plait.runtime.models.training.corpus import Corpus
 
 COUNT = 16
 TOKENS = 48
