@@ -18,6 +18,7 @@ import torch
 
 from plait.runtime.devices.events import Event, Gate, Wait
 from plait.runtime.devices.job import WORTH_WAKING, Job, explained
+from plait.runtime.devices.one_thread import one_thread
 from plait.runtime.devices.pace import Pace
 
 
@@ -160,7 +161,7 @@ class Stream:
         return None if gate is None or gate.opened else gate
 
     def _work(self) -> None:
-        torch.set_num_threads(1)
+        one_thread()
         torch.set_grad_enabled(False)
         ring = True
         while ring:

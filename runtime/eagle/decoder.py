@@ -14,7 +14,6 @@ from plait.runtime.eagle.memory import Memory
 from plait.runtime.eagle.paged_chain import PagedChain
 from plait.runtime.eagle.prefilling import PART, Begun, Prefilling
 from plait.runtime.eagle.ragged import PagedRagged
-from plait.runtime.eagle.request import RequestError
 from plait.runtime.eagle.sizes import (
     ahead_of,
     captures,
@@ -26,7 +25,6 @@ from plait.runtime.eagle.sizes import (
     width_of,
 )
 from plait.runtime.eagle.tree import PagedTree
-from plait.runtime.engine.bound import LOGPROBS
 from plait.runtime.engine.decoder import Entered
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.models.tiny.model import TinyModel
@@ -62,8 +60,6 @@ class TinyDecoder:
         self.dim = dim_of(schedule)
         self.vocab = model.shape.vocab
         self.context = min(model.shape.context, self.memory.rows.span - self.requests.ahead)
-        self.reports = any(buffer.name == LOGPROBS for buffer in schedule.buffers)
-        """Whether log probabilities come out of its rounds."""
         self.chain = self._chain_of(schedule)
         check_fits(schedule, model, self.chain.bodies() | {"commit": None})
 
@@ -107,11 +103,6 @@ class TinyDecoder:
     def check(self, prompt: Prompt) -> None:
         """Raises RequestError for what could never be served."""
         self.requests.check(prompt, self.vocab, self.context)
-        if prompt.logprobs is not None and not self.reports:
-            raise RequestError(
-                f"{self.schedule.source.name} has no buffer `{LOGPROBS}`, so it gives no log probabilities: "
-                "ask for none"
-            )
 
     def has_room(self, prompt: Prompt, known: Sequence[int]) -> bool:
         begun = self._prefilling.find(prompt, known)

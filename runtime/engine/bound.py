@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plait.runtime.bind import bind
 from plait.runtime.devices.base import Device
 from plait.runtime.engine.decoder import Decoder, ForSchedules, Sized
+from plait.runtime.engine.reported import LOGPROBS, TOPS
 from plait.runtime.engine.taken import TOKENS, check_taken
 from plait.runtime.runner import BindError, Runner
 from plait.runtime.schedule import Schedule
@@ -16,9 +17,6 @@ from plait.runtime.trace import Trace
 
 if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
-
-LOGPROBS = "out_logprobs"
-TOPS = "out_top_tokens"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.places import Places
 from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.reported import check_reports
 from plait.runtime.engine.rounds import Rounds, Swap
 from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.text import Decode
@@ -54,7 +55,7 @@ class Engine:
     `schedules`. `device` is a name, or makes a device for each schedule. With `trace`, observers are told
     what ran in each round. With `ranks` this is the first of them; the others call `follow`. `prepare`
     and `strict` as in `bind`. Raises ValueError for a queue of less than none, and for schedules that no
-    policy chooses from.
+    policy chooses from; BindError for one that gives log probabilities of fewer tokens than the decoder's.
     """
 
     def __init__(
@@ -76,6 +77,8 @@ class Engine:
             raise ValueError(f"queue={queue}: should be how many requests may wait, from 0")
         if schedules and policy is None:
             raise ValueError("schedules are for a policy to choose from: give `policy` too")
+        for schedule in schedules:
+            check_reports(schedule, decoder.schedule)
         self.decoder = decoder
         self.failure: BaseException | None = None
         """Why it runs no more, if it has failed."""
@@ -170,9 +173,10 @@ class Engine:
         """Goes over to another schedule between two rounds; no token is another for it.
 
         It is bound while rounds go on; they stand still while its graphs are captured. Raises what `bind`
-        raises, BindError for one the decoder has no bodies for, ValueError where a policy chooses, and
-        EngineClosed; then rounds go on as before.
+        raises, BindError for one the decoder has no bodies for or that gives fewer log probabilities,
+        ValueError where a policy chooses, and EngineClosed; then rounds go on as before.
         """
+        check_reports(schedule, self.decoder.schedule)
         if self._policy is not None:
             raise ValueError("a policy chooses the schedule of each round")
         if self._refusing:

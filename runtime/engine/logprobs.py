@@ -14,9 +14,9 @@ def of_prompt(prompt: Prompt, entered: Entered) -> list[Logprob]:
     wanted, logprobs = prompt.logprobs, entered.logprobs
     if wanted is None or logprobs is None:
         return []
-    likely = logprobs.topk(wanted) if wanted else None
-    top = () if likely is None else tuple(zip(likely[1].tolist(), likely[0].tolist(), strict=True))
-    return [Logprob(float(logprobs[entered.token]), top)]
+    # Of equal ones the lower id first, as in rounds, which `topk` does not promise.
+    values, ids = (found[:wanted].tolist() for found in logprobs.sort(descending=True, stable=True))
+    return [Logprob(float(logprobs[entered.token]), tuple(zip(ids, values, strict=True)))]
 
 
 def of_round(

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from plait.runtime.devices.job import PhaseError
+from plait.runtime.devices.one_thread import one_thread
 from plait.runtime.engine import logprobs as log
 from plait.runtime.engine import observer as told
 from plait.runtime.engine.admission import Admission, Prepared
@@ -94,7 +95,7 @@ class Rounds:
 
     def run(self, begun: Call, ended: Callable[[BaseException | None], None]) -> None:
         """Until it is told to stop, or can run no more."""
-        torch.set_num_threads(1)  # of this thread: prompts run beside streams, on the same terms
+        one_thread()  # prompts run beside streams, on the same terms
         failure: BaseException | None = None
         with torch.no_grad():
             try:

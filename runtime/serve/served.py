@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from plait.runtime.engine.bound import TOPS
+from plait.runtime.engine.reported import likeliest
 from plait.runtime.models.tokenizer import Tokenizer
 from plait.runtime.schedule import Schedule
 from plait.runtime.serve.chat import COMMENTS, Template
@@ -62,12 +62,3 @@ def served_tiny(name: str, tokenizer: Tokenizer, opener: int, schedule: Schedule
     return Served(
         name, tokenizer, (opener,), frozenset({opener}), longest, tops=likeliest(schedule)
     )
-
-
-def likeliest(schedule: Schedule) -> int | None:
-    """Of how many likeliest tokens a round gives log probabilities."""
-    for number, buffer in enumerate(schedule.buffers):
-        shape = schedule.widest.shapes[number]
-        if buffer.name == TOPS and shape:
-            return shape[-1]
-    return None

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
 from drawing.counted import SPEC, Counted, counted, plain
-from plait import BindError, Engine, EngineClosed, Observer, Prompt, QueueFull, RequestError
+from plait import (
+    BindError,
+    Engine,
+    EngineClosed,
+    Observer,
+    Prompt,
+    QueueFull,
+    RequestError,
+    Sampling,
+)
 from plait.compiler.compile import Asked, compile_source
 from plait.dsl.span import Source
 from plait.runtime.engine.piece import End, Piece
@@ -246,6 +256,12 @@ def test_requests_that_could_never_be_served_are_refused() -> None:
                 prompt(1, most=4096),
                 prompt(97),
                 prompt(1, stop_texts=("end",)),
+                prompt(1, logprobs=0),
+                prompt(1, sampling=Sampling(math.inf)),
+                prompt(1, sampling=Sampling(1.0, top_p=math.nan)),
+                prompt(1, sampling=Sampling(1.0, top_k=1 << 63)),
+                prompt(1, sampling=Sampling(1.0, seed=1 << 63)),
+                prompt(1, deadline=math.nan),
             ):
                 with pytest.raises(RequestError) as refused:
                     engine.submit(wrong)
@@ -260,6 +276,13 @@ def test_requests_that_could_never_be_served_are_refused() -> None:
         "fewer new tokens",
         "token 97: there are tokens 0 to 96",
         "stop texts: this engine has no `decode`, so it knows tokens only; give stop tokens",
+        "log probabilities of the 0 likeliest tokens: counted.spec gives no log probabilities: ask for what "
+        "it gives, or for none",
+        "a temperature of inf: should be a number, from 0",
+        "top_p nan: should be a share, from 0 to 1",
+        "top_k 9223372036854775808: should be from 0, which is all of them",
+        "a seed of 9223372036854775808: should be from -2^63 up to 2^63 - 1",
+        "a deadline of nan: should be seconds, or None for any time",
     ]
 
 
@@ -317,7 +340,7 @@ def test_a_schedule_is_swapped_in_flight() -> None:
     async def work() -> list[Piece]:
         async with Engine(decoder, observers=[noted]) as engine:
             answers = asyncio.gather(*(engine.submit(one).whole() for one in prompts))
-            for other in (counted(most=5), counted(buckets=[4, 8]), SCHEDULE):
+            for other in (counted(most=5), counted(buckets=[1, 4]), SCHEDULE):
                 await engine.swap(other)
                 assert engine.schedule == other
             return await answers
@@ -325,7 +348,7 @@ def test_a_schedule_is_swapped_in_flight() -> None:
     assert [list(piece.tokens) for piece in run(work())] == [plain(one) for one in prompts]
     assert [swap.settings for swap in noted.of("Swapped")] == [
         "most=5, buckets=[1, 2, 4], apart=True",
-        "most=3, buckets=[4, 8], apart=True",
+        "most=3, buckets=[1, 4], apart=True",
         "most=3, buckets=[1, 2, 4], apart=True",
     ]
 
