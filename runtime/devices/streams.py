@@ -57,7 +57,10 @@ class Stream:
         self.bell: SimpleQueue[bool] = SimpleQueue()
         """Rung to wake the thread; a ring too many does no harm, False ends it."""
         self.thread = threading.Thread(target=self._work, name=f"plait {name}", daemon=True)
+        begun = threading.Event()
+        self._begun = begun.set
         self.thread.start()
+        begun.wait()  # else threads that begin meanwhile may have one thread too
 
     def begin(self, round: int) -> None:
         self.giving = round
@@ -162,6 +165,7 @@ class Stream:
 
     def _work(self) -> None:
         one_thread()
+        self._begun()
         torch.set_grad_enabled(False)
         ring = True
         while ring:
