@@ -14,12 +14,13 @@ from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plait.runtime.serve.app import Service, app
+from plait.runtime.serve.heads import patient
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers
 
-CONNECTIONS = 1024
-"""At a time; one more is answered with 503."""
+CONNECTIONS = 768
+"""At a time; one more is answered with 503. A process may often have 1,024 files open, and they are some."""
 LAST = 5
 """Seconds that responses have to be sent in when their requests were cut off."""
 LOOK = 0.2
@@ -53,7 +54,7 @@ class Server:
                 app(service, token, hosts, routes),
                 lifespan="off",
                 loop="asyncio",
-                http="h11",
+                http=patient(service.limits.patience),
                 ws="none",
                 log_config=None,
                 access_log=False,

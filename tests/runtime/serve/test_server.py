@@ -8,6 +8,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from starlette.requests import Request
 from drawing.counted import Counted, counted, plain
 from plait import Prompt
 from plait.runtime.serve.errors import ApiError
+from plait.runtime.serve.fields import Fields
 from plait.runtime.serve.log import Lines
 from plait.runtime.serve.served import Limits, Served
 from serving.events import asked, events, status_of
@@ -129,6 +131,8 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
          "the body is no JSON that is read: too deep, or a number that is none or too long"),
         (COMPLETIONS, b'{"seed": NaN}', 400, None,
          "the body is no JSON that is read: too deep, or a number that is none or too long"),
+        (COMPLETIONS, b'{"seed": 1, "n": 1, "seed": 2}', 400, "seed",
+         "seed: is given twice, and only one of them can count"),
         (COMPLETIONS, [], 400, None, "the body should be a JSON object"),
         (COMPLETIONS, {}, 400, "model", "model should be a text"),
         (COMPLETIONS, {"model": "x"}, 404, "model", "there is no model 'x'; there is 'counted'"),
@@ -165,6 +169,9 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         (COMPLETIONS, MODEL | {"prompt": [1] * 9, "max_tokens": 4090}, 400, None,
          "a prompt of 9 tokens that asks for 4090 more; the context is 4096: shorten it, or ask for fewer "
          "new tokens"),
+        (CHAT, MODEL | {"messages": [{"role": "user", "content": "", "\ud800": 1}]}, 400,
+         "messages[0].\\ud800", "messages[0].\\ud800: there is no such parameter; there are annotations, "
+         "audio, content, function_call, name, refusal, role, tool_calls"),
         (CHAT, MODEL, 400, "messages", "messages should be a list of one message or more"),
         (CHAT, MODEL | {"messages": ["hello"]}, 400, "messages[0]",
          "messages[0] should be a JSON object"),
@@ -195,6 +202,15 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         assert plain_text[0] == 415
 
 
+def test_no_depth_of_a_body_is_too_deep_to_be_refused() -> None:
+    """What can just be read is refused without being said back, which would go deeper still."""
+    value: Any = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(ApiError, match=r"'n \(\.\.\.\) is not supported: leave it out, or 1'"):
+        Fields({"n": value}).only("n", 1)
+
+
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """A client that sends half of it is told so, and its connection is closed."""
     with hosted(limits=Limits(patience=0.1)) as host:
@@ -205,6 +221,20 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
             )
             answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
     assert answer.startswith(b"HTTP/1.1 408") and b"the body did not come within 0.1 s" in answer
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"GET / HT", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nG"]
+)
+def test_a_head_that_does_not_come_is_not_waited_for(head: bytes) -> None:
+    """Who asks for nothing, or for half of something, holds no connection; first or later on it."""
+    with hosted(limits=Limits(patience=0.2)) as host:
+        with socket.create_connection(("127.0.0.1", host.port), timeout=30) as client:
+            client.sendall(head)
+            with suppress(ConnectionResetError):
+                while client.recv(1 << 16):
+                    pass
+        assert host.get("/healthz")[0] == 200
 
 
 def test_one_too_many_is_told_when_to_come_again() -> None:
