@@ -23,16 +23,20 @@ from plait.runtime.engine.observer import Observer
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.raised import words
 from plait.runtime.engine.rounds import Rounds, Swap
 from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.text import Decode
 from plait.runtime.engine.ticket import Ticket
+from plait.runtime.engine.well_formed import check_well_formed
 from plait.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
 log = logging.getLogger("plait")
+
+PREPARED = "is being prepared"
 
 
 class QueueFull(Exception):
@@ -110,9 +114,10 @@ class Engine:
         if self._refusing != "has not begun: use `async with`":
             raise EngineClosed(f"the engine {self._refusing}")
         self._loop = asyncio.get_running_loop()
+        self._home = threading.get_ident()
         self._begun: asyncio.Future[None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._refusing = "is being prepared"
+        self._refusing = PREPARED
         self._thread = threading.Thread(
             target=self._rounds.run,
             args=(self._has_begun, self._has_ended),
@@ -122,6 +127,8 @@ class Engine:
         self._thread.start()
         try:
             await asyncio.shield(self._begun)
+            if self._refusing != PREPARED:
+                raise EngineClosed(f"the engine {self._refusing}")
         except BaseException:
             await self.close()
             raise
@@ -138,10 +145,12 @@ class Engine:
     def submit(self, prompt: Prompt, *, wait: bool = False) -> Stream:
         """Gives it a request. With `wait` one too many waits for a place, as `accepted` of its stream does.
 
-        Raises QueueFull, EngineClosed, and RequestError for one that could never be served.
+        Raises QueueFull, EngineClosed, RequestError for one that could never be served, and RuntimeError on
+        another thread than that of its event loop.
         """
         if self._refusing:
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         check_prompt(prompt, self.decoder, self._decode is not None)
         full = len(self._open) - len(self._outside) >= self.places
         if full and not wait:
@@ -165,7 +174,9 @@ class Engine:
 
     async def drain(self) -> None:
         """Takes no more requests, and returns when those it has have ended."""
-        self._refusing = self._refusing or "drains"
+        self._check_here()
+        if self._refusing in ("", PREPARED):
+            self._refusing = "drains"
         if self._open:
             if self._empty is None or self._empty.done():
                 self._empty = self._loop.create_future()
@@ -175,7 +186,9 @@ class Engine:
         """Ends what is left as cancelled, and the thread with it."""
         if not hasattr(self, "_thread"):
             return
-        self._refusing = self._refusing or "is closed"
+        self._check_here()
+        if self.failure is None:
+            self._refusing = "is closed"
         self._rounds.ask(self._rounds.stop)
         await asyncio.shield(self._ended)
         self._thread.join()
@@ -191,6 +204,7 @@ class Engine:
             raise ValueError("a policy chooses the schedule of each round")
         if self._refusing:
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         if self._rounds.binder.ranks is not None:
             raise ValueError("ranks have one schedule, which they have all bound")
         await asyncio.shield(asyncio.ensure_future(self._swap(schedule)))
@@ -199,6 +213,7 @@ class Engine:
         """What of the decoder's memory is in use, by name, such as `pages`. Raises EngineClosed."""
         if self._refusing not in ("", "drains"):
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         found = self._loop.create_future()
         self._rounds.ask(partial(self._rounds.held, partial(_set, found)))
         await asyncio.wait([found, self._ended], return_when=asyncio.FIRST_COMPLETED)
@@ -230,12 +245,20 @@ class Engine:
         async with self._swapping:
             rounds, done = self._rounds, self._loop.create_future()
             decoder = rounds.rows.bound.decoder
-            bound = await asyncio.to_thread(rounds.binder.of, decoder, schedule)
+            bound = await asyncio.to_thread(rounds.bound_to, decoder, schedule)
             rounds.ask(partial(rounds.swap, Swap(bound, partial(_settle, done))))
             await asyncio.wait([done, self._ended], return_when=asyncio.FIRST_COMPLETED)
-            if not done.done():
+            if not done.done():  # nobody has taken it
+                bound.runner.close()
                 raise EngineClosed(f"the engine {self._refusing}")
             done.result()
+
+    def _check_here(self) -> None:
+        if hasattr(self, "_home") and threading.get_ident() != self._home:
+            raise RuntimeError(
+                "the engine is on the event loop of another thread: ask it there, as with "
+                "`asyncio.run_coroutine_threadsafe`"
+            )
 
     def _cancel(self, ticket: Ticket) -> None:
         ticket.cancelled = True
@@ -258,15 +281,15 @@ class Engine:
     def _has_ended(self, failure: BaseException | None) -> None:
         self.failure = failure
         if failure is not None:
-            self._refusing = f"has failed: {failure}"
+            self._refusing = f"has failed: {words(failure)}"
         if not self._begun.done():
             if failure is None:
                 self._begun.cancel()
             else:
                 self._begun.set_exception(failure)
-        why, words = (End.CANCELLED, "") if failure is None else (End.FAILED, str(failure))
+        why, said = (End.CANCELLED, "") if failure is None else (End.FAILED, words(failure))
         for ticket, _ in list(self._open.values()):
-            ticket.put(ticket.close(why, words))
+            ticket.put(ticket.close(why, said))
         self._ended.set_result(None)
 
     def _deliver(self, number: int, piece: Piece) -> None:
@@ -298,12 +321,13 @@ class Engine:
         for observer in self._observers:
             try:
                 getattr(observer, what)(*event)
-            except Exception:
+            except (Exception, asyncio.CancelledError):
                 log.exception("%r failed when it was told that %s", observer, what)
 
 
 def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
     """Raises RequestError for one that no engine could serve, or none over this decoder."""
+    check_well_formed(prompt)
     tokens, most = prompt.tokens, prompt.most
     if not tokens:
         raise RequestError("a prompt without tokens: give at least the one that opens a text")

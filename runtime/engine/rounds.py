@@ -27,6 +27,7 @@ from plait.runtime.engine.decoder import NO_TOKEN, Decoder, InParts, Prefill
 from plait.runtime.engine.leading import Leader
 from plait.runtime.engine.piece import End, Logprob
 from plait.runtime.engine.policy import Policy
+from plait.runtime.engine.raised import tellable, words
 from plait.runtime.engine.rows import Rows
 from plait.runtime.engine.ticket import Ticket
 from plait.runtime.engine.traced import taken_out
@@ -36,6 +37,10 @@ from plait.runtime.schedule import Schedule
 
 PATIENCE = 3
 """Failures without a whole round between them that are mended; what is live at the next one fails."""
+FEW = 64
+"""Deadlines that are kept in any case."""
+LONGEST_REST = 3600.0
+"""Seconds, which is less than a deadline may be, and than a thread can wait."""
 AT_ONCE = 4
 """Requests that come into rows between two rounds when others are there already."""
 
@@ -90,7 +95,9 @@ class Rounds:
         self._waiting: list[Ticket] = []
         self._preparing: deque[Prepared] = deque()
         self._ready: deque[Prepared] = deque()
-        self._dues: list[tuple[float, int]] = []
+        self._dues: list[tuple[float, int, Ticket]] = []
+        self._room_for_dues = FEW
+        """When there are more, those that have ended are forgotten."""
         self._called_off = False
         """Whether somebody has cancelled since that was looked into."""
         self._ends = False
@@ -120,6 +127,13 @@ class Rounds:
         self._inbox.append(call)
         self._awake.set()
 
+    def bound_to(self, decoder: Decoder, schedule: Schedule) -> Bound:
+        """Raises as `Binder.of`."""
+        try:
+            return self.binder.of(decoder, schedule)
+        except StopIteration as error:
+            raise tellable(error) from None
+
     # On this one
 
     def run(self, begun: Callable[[], None], ended: Callable[[BaseException | None], None]) -> None:
@@ -133,18 +147,22 @@ class Rounds:
                 while not self._stopping:
                     self._turn()
             except BaseException as error:
-                failure = error
+                failure = tellable(error)
             try:
                 failure = self._close(failure)
-            except Exception as error:
-                failure = failure or error
+            except BaseException as error:
+                failure = failure or tellable(error)
         self._said.append(partial(ended, failure))
         self._post()
 
     def submit(self, ticket: Ticket) -> None:
         heapq.heappush(self._waiting, ticket)
         if ticket.due is not None:
-            heapq.heappush(self._dues, (ticket.due, ticket.number))
+            heapq.heappush(self._dues, (ticket.due, ticket.number, ticket))
+            if len(self._dues) > self._room_for_dues:
+                self._dues = [one for one in self._dues if one[-1].end is None]
+                heapq.heapify(self._dues)
+                self._room_for_dues = FEW + 2 * len(self._dues)
 
     def cancel(self) -> None:
         """Some ticket is marked as cancelled."""
@@ -205,7 +223,7 @@ class Rounds:
         until = self.leader.beat
         if self._dues:
             due = max(self._dues[0][0] - time.monotonic(), 0.0)
-            until = due if until is None else min(due, until)
+            until = min(due, LONGEST_REST if until is None else until)
         if not self._inbox and not self._awake.wait(until):
             self.leader.nothing()
         self._awake.clear()
@@ -251,7 +269,7 @@ class Rounds:
                     else None
                 )
             except Exception as error:
-                self._finish(ticket, End.FAILED, str(error))
+                self._finish(ticket, End.FAILED, words(error))
                 continue
             prepared = Prepared(ticket, prefill)
             (self._ready if prefill is None else self._preparing).append(prepared)
@@ -266,7 +284,7 @@ class Rounds:
             more = one.prefill.advance()
         except Exception as error:
             self._let_go(one)
-            self._finish(one.ticket, End.FAILED, str(error))
+            self._finish(one.ticket, End.FAILED, words(error))
             return
         (self._preparing if more else self._ready).append(one)
 
@@ -320,7 +338,7 @@ class Rounds:
         except RankError:
             raise
         except Exception as error:
-            self._finish(ticket, End.FAILED, str(error))
+            self._finish(ticket, End.FAILED, words(error))
             return
         finally:
             self._let_go(one)
@@ -424,10 +442,10 @@ class Rounds:
         self._failed_in_a_row += 1
         mend = self._failed_in_a_row <= PATIENCE
         if self._watch is not None:
-            self._said.append(partial(self._watch, "fault", told.Fault(str(error), mend)))
+            self._said.append(partial(self._watch, "fault", told.Fault(words(error), mend)))
         for ticket in self.rows.empty():
             if ticket.end is None and not mend:
-                self._finish(ticket, End.FAILED, str(error))
+                self._finish(ticket, End.FAILED, words(error))
             elif ticket.end is None:
                 self._enter_again(ticket)
         if not mend:
@@ -439,7 +457,7 @@ class Rounds:
         except RankError:
             raise
         except Exception as error:
-            self._finish(ticket, End.FAILED, str(error))
+            self._finish(ticket, End.FAILED, words(error))
             return
         self._give(
             ticket, [entered.token], _first_logprobs(ticket, entered.token, entered.logprobs)
@@ -471,7 +489,7 @@ class Rounds:
                 swap.bound.runner.prepare(**swap.bound.sizes(len(self.rows.live)))
         except Exception as error:
             swap.bound.runner.close()
-            self._said.append(partial(swap.done, error))
+            self._said.append(partial(swap.done, tellable(error)))
             return
         self._go_over(swap.bound, "asked")
         self._bounds = [swap.bound]

@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.engine import Engine, EngineClosed, QueueFull
 from plait.runtime.engine.piece import End, Piece, joined
+from plait.runtime.engine.raised import words
 from plait.runtime.engine.stream import Stream
 from plait.runtime.serve.asked import Asked, Reader
 from plait.runtime.serve.body import read_json
@@ -89,7 +90,7 @@ class Service:
         """Whether the process is any good."""
         failure = self.engine.failure
         if failure is not None:
-            raise ApiError(503, f"the engine has failed: {failure}")
+            raise ApiError(503, f"the engine has failed: {words(failure)}")
         return JSONResponse({"status": "ok"})
 
     async def readiness(self, request: Request) -> Response:
@@ -116,7 +117,7 @@ class Service:
     def _check_ready(self) -> None:
         """Raises ApiError."""
         if (failure := self.engine.failure) is not None:
-            raise ApiError(503, f"the engine has failed: {failure}", code="engine_failed")
+            raise ApiError(503, f"the engine has failed: {words(failure)}", code="engine_failed")
         if not self.ready:
             raise ApiError(503, CLOSED, headers={"Retry-After": "1"})
 
@@ -219,7 +220,7 @@ class Answer(Response):
         if piece.end is End.CANCELLED:
             return ApiError(503, "the server ended before the request did: try again")
         if (failure := self.service.engine.failure) is not None:
-            return ApiError(503, f"the engine has failed: {failure}", code="engine_failed")
+            return ApiError(503, f"the engine has failed: {words(failure)}", code="engine_failed")
         return ApiError(500, f"the request has failed: {piece.error}")
 
     @asynccontextmanager
