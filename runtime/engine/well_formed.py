@@ -36,7 +36,7 @@ def _tuple_of(kind: type) -> Fits:
     return lambda value: isinstance(value, tuple) and all(isinstance(one, kind) for one in value)
 
 
-def _whole(least: float, most: float = math.inf) -> Fits:
+def _whole(least: int, most: int) -> Fits:
     return lambda value: isinstance(value, int) and least <= value <= most
 
 
@@ -60,7 +60,7 @@ OF_PROMPT: tuple[tuple[str, Fits, str], ...] = (
 )
 OF_SAMPLING: tuple[tuple[str, Fits, str], ...] = (
     ("temperature", _number(0, 1e6), "a number from 0 to 1000000"),
-    ("top_k", _whole(0), "a whole number from 0"),
+    ("top_k", _whole(0, SEEDS - 1), "a whole number from 0 up to 2^63 - 1"),
     ("top_p", _number(0, 1), "a number from 0 to 1"),
     ("seed", _whole(-SEEDS, SEEDS - 1), "a whole number from -2^63 up to 2^63 - 1"),
 )

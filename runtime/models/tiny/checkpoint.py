@@ -139,6 +139,8 @@ def _prompts(folder: Path) -> tuple[str, ...]:
 
 
 def _read(folder: Path, name: str) -> bytes:
+    if (folder / name).is_fifo():  # nobody may ever write to it
+        raise CheckpointError(f"{folder / name}: is no file")
     try:
         with (folder / name).open("rb") as file:
             data = file.read(LARGEST + 1)

@@ -22,7 +22,7 @@ SLIPS: list[tuple[dict[str, Any], str]] = [
     ({"sampling": None}, "sampling should be a Sampling, and not None"),
     ({"sampling": Sampling(math.nan)}, "sampling.temperature should be a number from 0 to 1000000"),
     ({"sampling": Sampling(1.0, top_p=7)}, "sampling.top_p should be a number from 0 to 1, and not 7"),
-    ({"sampling": Sampling(1.0, top_k=-1)}, "sampling.top_k should be a whole number from 0, and not -1"),
+    ({"sampling": Sampling(1.0, top_k=-1)}, r"sampling.top_k should be a whole number from 0 up to 2\^63"),
     ({"sampling": Sampling(1.0, seed=1 << 63)}, r"sampling.seed should be a whole number from -2\^63 up to"),
     ({"stop": None}, "stop should be a frozenset of tokens, and not None"),
     ({"stop_texts": "ab"}, "stop_texts should be a tuple of texts, and not 'ab'"),

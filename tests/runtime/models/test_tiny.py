@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -235,6 +236,13 @@ DAMAGE = {
     "a torn report": ("report.json", lambda data: data[:50], "is not JSON"),
     "no weights": ("weights.safetensors", None, "cannot be read (No such file or directory)"),
 }
+
+
+def test_a_checkpoint_that_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe in its place is refused, since opening it may last for ever."""
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(CheckpointError, match="report.json: is no file$"):
+        load_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("name", DAMAGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import socket
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -18,9 +20,11 @@ from starlette.requests import Request
 
 from drawing.counted import Counted, counted, plain
 from plait import Prompt
+from plait.runtime.engine.piece import End, Logprob, Piece
 from plait.runtime.serve.errors import ApiError
 from plait.runtime.serve.fields import Fields
-from plait.runtime.serve.log import Lines
+from plait.runtime.serve.log import Lines, log_lines
+from plait.runtime.serve.replies import Completion
 from plait.runtime.serve.served import Limits, Served
 from serving.events import asked, events, status_of
 from serving.hosted import Gated, Hosted, Letters, hosted
@@ -424,6 +428,30 @@ def test_the_log_has_a_line_for_every_request(caplog: pytest.LogCaptureFixture) 
             "reused_tokens": 0,
             "new_tokens": 3,
         }
+
+
+def test_nothing_but_json_lines_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What asyncio says of a connection that broke is a line as well, or none."""
+    names = ("plait", "uvicorn", "asyncio")
+    for logger in map(logging.getLogger, names):
+        for what in ("handlers", "level", "propagate"):
+            monkeypatch.setattr(logger, what, getattr(logger, what))
+    file = io.StringIO()
+    log_lines(file)
+    for name in names:
+        logging.getLogger(name).error("from\n%s", name)
+    logging.getLogger("asyncio").warning("socket.send() raised exception.")
+    found = [json.loads(line)["event"] for line in file.getvalue().splitlines()]
+    assert found == ["from\nplait", "from\nuvicorn", "from\nasyncio"]
+
+
+def test_a_model_that_gives_no_number_is_answered_in_json() -> None:
+    """JSON has neither NaN nor an infinity, and a log probability may be either."""
+    reply = Completion("counted", LETTERS, 1, False)
+    piece = Piece((1, 2), "ab", (Logprob(nan, ((3, nan),)), Logprob(-inf)), End.LENGTH)
+    said = reply.whole(piece)["choices"][0]["logprobs"]
+    assert said["token_logprobs"] == [-9999.0, -9999.0]
+    json.dumps(said, allow_nan=False)
 
 
 def test_metrics_are_those_of_what_ran() -> None:
