@@ -207,7 +207,9 @@ class Engine:
         self._check_here()
         if self._rounds.binder.ranks is not None:
             raise ValueError("ranks have one schedule, which they have all bound")
-        await asyncio.shield(asyncio.ensure_future(self._swap(schedule)))
+        task = asyncio.ensure_future(self._swap(schedule))
+        task.add_done_callback(_heard)  # whoever asked may have been cancelled
+        await asyncio.shield(task)
 
     async def held(self) -> Mapping[str, int]:
         """What of the decoder's memory is in use, by name, such as `pages`. Raises EngineClosed."""
@@ -287,6 +289,7 @@ class Engine:
                 self._begun.cancel()
             else:
                 self._begun.set_exception(failure)
+                _heard(self._begun)
         why, said = (End.CANCELLED, "") if failure is None else (End.FAILED, words(failure))
         for ticket, _ in list(self._open.values()):
             ticket.put(ticket.close(why, said))
@@ -353,6 +356,12 @@ def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
 def _call(calls: Iterable[Callable[[], None]]) -> None:
     for call in calls:
         call()
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """What it raises is no news to asyncio's log, should nobody wait for it."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _set(future: asyncio.Future[Any], value: object) -> None:

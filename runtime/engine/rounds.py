@@ -477,7 +477,13 @@ class Rounds:
             one.runner.sizes[one.runner.bucket_for(**one.sizes(live))][one.decoder.dim]
             for one in self._bounds
         ]
-        return self._bounds[self.policy.choose(buckets)]
+        chosen = self.policy.choose(buckets)
+        if type(chosen) is not int or not 0 <= chosen < len(self._bounds):
+            raise ValueError(
+                f"the policy chose {chosen!r}: should be the number of a schedule, from 0 to "
+                f"{len(self._bounds) - 1}"
+            )
+        return self._bounds[chosen]
 
     def _do_swap(self, swap: Swap) -> None:
         old = self.rows.bound

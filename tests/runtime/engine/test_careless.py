@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import threading
 import time
@@ -157,6 +158,46 @@ def test_a_schedule_bound_too_late_is_given_back() -> None:
                 await swapping
         left = {one.name for one in set(threading.enumerate()) - before}
         assert all(name.startswith("asyncio") for name in left), left
+
+    run(work)
+
+
+def test_a_swap_that_nobody_waits_for_fails_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    """Its caller was cancelled; that it does not fit is then nobody's news."""
+
+    async def work() -> None:
+        async with Engine(Slow(SCHEDULE)) as engine:
+            streams = [engine.submit(Prompt((n,), 4000)) for n in range(4)]
+            await asyncio.gather(*map(anext, streams))
+            swapping = asyncio.ensure_future(engine.swap(counted(buckets=[1])))
+            await asyncio.sleep(0.01)
+            swapping.cancel()
+            await asyncio.sleep(0.3)
+            await engine.close()
+
+    run(work)
+    gc.collect()
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("number", [-1, 2, 0.0, None])
+def test_a_policy_that_chooses_no_schedule_is_told_so(number: Any) -> None:
+    """The engine fails by what it chose, and each request with the same words."""
+
+    class Odd:
+        def saw(self, *told: Any, **more: Any) -> None:
+            pass
+
+        def choose(self, bucket_of: Any) -> Any:
+            return number
+
+    async def work() -> None:
+        schedules = [counted(most=most) for most in (1, 3)]
+        engine = Engine(Counted(schedules[0]), schedules=schedules, policy=Odd())
+        async with engine:
+            found = await engine.submit(Prompt((1,), 9)).whole()
+        words = f"the policy chose {number}: should be the number of a schedule, from 0 to 1"
+        assert (found.end, found.error) == (End.FAILED, words)
 
     run(work)
 
