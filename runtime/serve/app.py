@@ -286,7 +286,7 @@ def app(
     routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """All paths; `routes` are more of them. `hosts`: what it is called where there is no token."""
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/v1/completions", service.completions, methods=["POST"]),
             Route("/v1/chat/completions", service.chat, methods=["POST"]),
@@ -305,6 +305,8 @@ def app(
             Exception: _broken,
         },
     )
+    made.router.redirect_slashes = False  # it would send a client where its Host header says
+    return made
 
 
 def _refuser(service: Service) -> Callable[[Request, Exception], Response]:

@@ -193,6 +193,7 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         (CHAT, MODEL | {"messages": HELLO, "tools": [{}]}, 400, "tools",
          "tools ([{}]) is not supported: leave it out, or []"),
         ("/v1/nothing", {}, 404, None, "there is no such path: POST /v1/nothing"),
+        ("/v1/completions/", {}, 404, None, "there is no such path: POST /v1/completions/"),
         ("/v1/models", {}, 405, None, "this path takes another method: POST /v1/models"),
         (COMPLETIONS, b"[" + b" " * 40_000, 413, None, "the body has more than 30000 bytes: shorten it"),
     ]  # fmt: skip
