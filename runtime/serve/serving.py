@@ -14,13 +14,11 @@ from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plait.runtime.serve.app import Service, app
-from plait.runtime.serve.heads import patient
+from plait.runtime.serve.heads import patient, room
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers
 
-CONNECTIONS = 768
-"""At a time; one more is answered with 503. A process may often have 1,024 files open, and they are some."""
 LAST = 5
 """Seconds that responses have to be sent in when their requests were cut off."""
 LOOK = 0.2
@@ -49,6 +47,7 @@ class Server:
         if (feed := service.feed) is not None:
             self.watchers = Watchers(feed, lambda: state(service, feed), self._cut)
             routes = [*page_routes(self.watchers), *routes]
+        most, at_once = room()
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 app(service, token, hosts, routes),
@@ -59,7 +58,8 @@ class Server:
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                limit_concurrency=CONNECTIONS,
+                limit_concurrency=most,
+                backlog=at_once,
                 timeout_graceful_shutdown=math.ceil(grace) + LAST,
             )
         )

@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import logging
+import resource
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -228,18 +230,36 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert answer.startswith(b"HTTP/1.1 408") and b"the body did not come within 0.1 s" in answer
 
 
-@pytest.mark.parametrize(
-    "head", [b"", b"GET / HT", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nG"]
-)
-def test_a_head_that_does_not_come_is_not_waited_for(head: bytes) -> None:
+@pytest.mark.parametrize("head", [b"", b"GET / HT"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_head_that_does_not_come_is_not_waited_for(head: bytes, first: bool) -> None:
     """Who asks for nothing, or for half of something, holds no connection; first or later on it."""
     with hosted(limits=Limits(patience=0.2)) as host:
-        with socket.create_connection(("127.0.0.1", host.port), timeout=30) as client:
+        with socket.create_connection(("127.0.0.1", host.port), timeout=4) as client:
+            if not first:
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                answer = b""
+                while not answer.endswith(b"}"):
+                    answer += client.recv(1 << 16)
+                head = head or b"G"
             client.sendall(head)
             with suppress(ConnectionResetError):
-                while client.recv(1 << 16):
-                    pass
+                assert client.recv(1 << 16) == b""
         assert host.get("/healthz")[0] == 200
+
+
+def test_connections_leave_files_to_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come at once: what is more than half of the files is closed, and the others are heard."""
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (64, 64))
+    with hosted() as host:
+        clients = []
+        for _ in range(60):
+            clients.append(socket.create_connection(("127.0.0.1", host.port), timeout=30))
+            time.sleep(0.002)  # else the machine has them wait, and try again in a second
+        until(lambda: len(select.select(clients, [], [], 0)[0]) >= 60 - 9 * 32 // 8)
+        for client in clients:
+            client.close()
+        until(lambda: host.get("/healthz")[0] == 200)
 
 
 def test_one_too_many_is_told_when_to_come_again() -> None:
