@@ -105,6 +105,11 @@ def read(
         raise CheckpointError(f"{folder / WEIGHTS}: is no file of weights ({error})") from None
     if what := misfit(weights_of(shape), tensors):
         raise CheckpointError(f"{folder / WEIGHTS}: does not fit the shape in {REPORT}: {what}")
+    if odd := next((name for name, one in tensors.items() if not one.isfinite().all()), None):
+        raise CheckpointError(
+            f"{folder / WEIGHTS}: `{odd}` has NaN or an infinity in it, of which no token follows: make the "
+            "checkpoint again"
+        )
     return shape, tensors, _tokenizer(words, tokenizer, shape.bos), _prompts(words), report
 
 

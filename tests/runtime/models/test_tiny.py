@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from plait.runtime.models.tiny.checkpoint import (
     Checkpoint,
     CheckpointError,
     load_checkpoint,
+    save,
 )
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.training.network import Network
@@ -236,6 +238,19 @@ DAMAGE = {
     "a torn report": ("report.json", lambda data: data[:50], "is not JSON"),
     "no weights": ("weights.safetensors", None, "cannot be read (No such file or directory)"),
 }
+
+
+def test_weights_that_are_no_numbers_are_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    """Tokens would come of them all the same, the first of all each time."""
+    folder = tmp_path / "checkpoint"
+    shutil.copytree(SHIPPED, folder)
+    weights = folder / "weights.safetensors"
+    save(weights, checkpoint.weights | {"embed": checkpoint.weights["embed"] * nan}, {})
+    report = json.loads((folder / "report.json").read_text())
+    report["sha256"][weights.name] = hashlib.sha256(weights.read_bytes()).hexdigest()
+    (folder / "report.json").write_text(json.dumps(report))
+    with pytest.raises(CheckpointError, match="`embed` has NaN or an infinity in it"):
+        load_checkpoint(folder)
 
 
 def test_a_checkpoint_that_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
