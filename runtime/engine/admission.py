@@ -13,8 +13,12 @@ from typing import NamedTuple
 from plait.runtime.engine.decoder import InParts, Prefill
 from plait.runtime.engine.outbox import Outbox
 from plait.runtime.engine.piece import End
+from plait.runtime.engine.raised import words
 from plait.runtime.engine.rows import Rows
 from plait.runtime.engine.ticket import Ticket
+
+FEW = 64
+"""Deadlines that are kept in any case."""
 
 
 class Prepared(NamedTuple):
@@ -38,13 +42,19 @@ class Admission:
         self._waiting: list[Ticket] = []
         self._preparing: deque[Prepared] = deque()
         self._ready: deque[Prepared] = deque()
-        self._dues: list[tuple[float, int]] = []
+        self._dues: list[tuple[float, int, Ticket]] = []
         """When requests have no time left, with their numbers; those that are in rows too."""
+        self._room_for_dues = FEW
+        """When there are more, those that have ended are forgotten."""
 
     def submit(self, ticket: Ticket) -> None:
         heapq.heappush(self._waiting, ticket)
         if ticket.due is not None:
-            heapq.heappush(self._dues, (ticket.due, ticket.number))
+            heapq.heappush(self._dues, (ticket.due, ticket.number, ticket))
+            if len(self._dues) > self._room_for_dues:
+                self._dues = [one for one in self._dues if one[-1].end is None]
+                heapq.heapify(self._dues)
+                self._room_for_dues = FEW + 2 * len(self._dues)
 
     @property
     def empty(self) -> bool:
@@ -85,7 +95,7 @@ class Admission:
             try:
                 prefill = self._prefill(ticket)
             except Exception as error:
-                self._out.finish(ticket, End.FAILED, str(error))
+                self._out.finish(ticket, End.FAILED, words(error))
                 continue
             prepared = Prepared(ticket, prefill)
             (self._ready if prefill is None else self._preparing).append(prepared)
@@ -100,7 +110,7 @@ class Admission:
             more = one.prefill.advance()
         except Exception as error:
             one.close()
-            self._out.finish(one.ticket, End.FAILED, str(error))
+            self._out.finish(one.ticket, End.FAILED, words(error))
             return
         (self._preparing if more else self._ready).append(one)
 

@@ -25,6 +25,7 @@ from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.places import Places
 from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.raised import words
 from plait.runtime.engine.reported import check_reports
 from plait.runtime.engine.rounds import Rounds, Swap
 from plait.runtime.engine.stream import Mailbox, Stream
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from plait.runtime.ranks.group import Ranks
 
 log = logging.getLogger("plait")
+
+PREPARED = "is being prepared"
 
 
 class QueueFull(Exception):
@@ -108,9 +111,10 @@ class Engine:
         if self._refusing != "has not begun: use `async with`":
             raise EngineClosed(f"the engine {self._refusing}")
         self._loop = asyncio.get_running_loop()
+        self._home = threading.get_ident()
         self._begun: asyncio.Future[None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._refusing = "is being prepared"
+        self._refusing = PREPARED
         self._thread = threading.Thread(
             target=self._rounds.run,
             args=(self._has_begun, self._has_ended),
@@ -120,6 +124,8 @@ class Engine:
         self._thread.start()
         try:
             await asyncio.shield(self._begun)
+            if self._refusing != PREPARED:
+                raise EngineClosed(f"the engine {self._refusing}")
         except BaseException:
             await self.close()
             raise
@@ -136,10 +142,12 @@ class Engine:
     def submit(self, prompt: Prompt, *, wait: bool = False) -> Stream:
         """Gives it a request. With `wait` one too many waits for a place, as `accepted` of its stream does.
 
-        Raises QueueFull, EngineClosed, and RequestError for one that could never be served.
+        Raises QueueFull, EngineClosed, RequestError for one that could never be served, and RuntimeError on
+        another thread than that of its event loop.
         """
         if self._refusing:
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         check_prompt(prompt, self.decoder, self._decode is not None)
         if self._places.full and not wait:
             there = len(self._places.open)
@@ -157,14 +165,18 @@ class Engine:
 
     async def drain(self) -> None:
         """Takes no more requests, and returns when those it has have ended."""
-        self._refusing = self._refusing or "drains"
+        self._check_here()
+        if self._refusing in ("", PREPARED):
+            self._refusing = "drains"
         await self._places.emptied()
 
     async def close(self) -> None:
         """Ends what is left as cancelled, and the thread with it."""
         if not hasattr(self, "_thread"):
             return
-        self._refusing = self._refusing or "is closed"
+        self._check_here()
+        if self.failure is None:
+            self._refusing = "is closed"
         self._rounds.ask(self._rounds.stop)
         await asyncio.shield(self._ended)
         self._thread.join()
@@ -181,14 +193,18 @@ class Engine:
             raise ValueError("a policy chooses the schedule of each round")
         if self._refusing:
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         if self._rounds.binder.ranks is not None:
             raise ValueError("ranks have one schedule, which they have all bound")
-        await asyncio.shield(asyncio.ensure_future(self._swap(schedule)))
+        task = asyncio.ensure_future(self._swap(schedule))
+        task.add_done_callback(_heard)  # whoever asked may have been cancelled
+        await asyncio.shield(task)
 
     async def held(self) -> Mapping[str, int]:
         """What of the decoder's memory is in use, by name, such as `pages`. Raises EngineClosed."""
         if self._refusing not in ("", "drains"):
             raise EngineClosed(f"the engine {self._refusing}")
+        self._check_here()
         found = self._loop.create_future()
         self._rounds.ask(partial(self._rounds.held, partial(_set, found)))
         await asyncio.wait([found, self._ended], return_when=asyncio.FIRST_COMPLETED)
@@ -225,12 +241,20 @@ class Engine:
         async with self._swapping:
             rounds, done = self._rounds, self._loop.create_future()
             decoder = rounds.rows.bound.decoder
-            bound = await asyncio.to_thread(rounds.binder.of, decoder, schedule)
+            bound = await asyncio.to_thread(rounds.bound_to, decoder, schedule)
             rounds.ask(partial(rounds.swap, Swap(bound, partial(_settle, done))))
             await asyncio.wait([done, self._ended], return_when=asyncio.FIRST_COMPLETED)
-            if not done.done():
+            if not done.done():  # nobody has taken it
+                bound.runner.close()
                 raise EngineClosed(f"the engine {self._refusing}")
             done.result()
+
+    def _check_here(self) -> None:
+        if hasattr(self, "_home") and threading.get_ident() != self._home:
+            raise RuntimeError(
+                "the engine is on the event loop of another thread: ask it there, as with "
+                "`asyncio.run_coroutine_threadsafe`"
+            )
 
     def _cancel(self, ticket: Ticket) -> None:
         ticket.cancelled = True
@@ -253,15 +277,16 @@ class Engine:
     def _has_ended(self, failure: BaseException | None) -> None:
         self.failure = failure
         if failure is not None:
-            self._refusing = f"has failed: {failure}"
+            self._refusing = f"has failed: {words(failure)}"
         if not self._begun.done():
             if failure is None:
                 self._begun.cancel()
             else:
                 self._begun.set_exception(failure)
-        why, words = (End.CANCELLED, "") if failure is None else (End.FAILED, str(failure))
+                _heard(self._begun)
+        why, said = (End.CANCELLED, "") if failure is None else (End.FAILED, words(failure))
         for ticket in self._places.open:
-            ticket.put(ticket.close(why, words))
+            ticket.put(ticket.close(why, said))
         self._ended.set_result(None)
 
     def _deliver(self, number: int, piece: Piece) -> None:
@@ -276,13 +301,19 @@ class Engine:
         for observer in self._observers:
             try:
                 getattr(observer, what)(*event)
-            except Exception:
+            except (Exception, asyncio.CancelledError):
                 log.exception("%r failed when it was told that %s", observer, what)
 
 
 def _call(calls: Iterable[Call]) -> None:
     for call in calls:
         call()
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """What it raises is no news to asyncio's log, should nobody wait for it."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _set(future: asyncio.Future[Any], value: object) -> None:

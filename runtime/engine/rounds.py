@@ -29,12 +29,15 @@ from plait.runtime.engine.leading import Leader
 from plait.runtime.engine.outbox import Call, Outbox
 from plait.runtime.engine.piece import End
 from plait.runtime.engine.policy import Policy
+from plait.runtime.engine.raised import tellable, words
 from plait.runtime.engine.rows import Rows
 from plait.runtime.engine.schedules import Schedules
 from plait.runtime.engine.ticket import Ticket
 from plait.runtime.ranks.error import RankError
 from plait.runtime.schedule import Schedule
 
+LONGEST_REST = 3600.0
+"""Seconds, which is less than a deadline may be, and than a thread can wait."""
 AT_ONCE = 4
 """Requests that come into rows between two rounds when others are there already."""
 
@@ -91,6 +94,13 @@ class Rounds:
         self._inbox.append(call)
         self._awake.set()
 
+    def bound_to(self, decoder: Decoder, schedule: Schedule) -> Bound:
+        """Raises as `Binder.of`."""
+        try:
+            return self.binder.of(decoder, schedule)
+        except StopIteration as error:
+            raise tellable(error) from None
+
     # On this one
 
     def run(self, begun: Call, ended: Callable[[BaseException | None], None]) -> None:
@@ -105,11 +115,11 @@ class Rounds:
                 while not self._stopping:
                     self._turn()
             except BaseException as error:
-                failure = error
+                failure = tellable(error)
             try:
                 failure = self._close(failure)
-            except Exception as error:
-                failure = failure or error
+            except BaseException as error:
+                failure = failure or tellable(error)
         self._out.say(partial(ended, failure))
         self._out.post()
 
@@ -168,6 +178,8 @@ class Rounds:
         """Waits for something to do."""
         times = (self._leader.beat, self._admission.next_due)
         until = min((time for time in times if time is not None), default=None)
+        if until is not None:
+            until = min(until, LONGEST_REST)
         if not self._inbox and not self._awake.wait(until):
             self._leader.nothing()
         self._awake.clear()
@@ -227,10 +239,10 @@ class Rounds:
     def _restore(self, error: PhaseError) -> None:
         """Prefills again what was live in a round that failed, or lets it fail. Nothing is in flight."""
         mend = self._flights.failed()
-        self._out.tell("fault", told.Fault(str(error), mend))
+        self._out.tell("fault", told.Fault(words(error), mend))
         for ticket in self.rows.empty():
             if ticket.end is None and not mend:
-                self._out.finish(ticket, End.FAILED, str(error))
+                self._out.finish(ticket, End.FAILED, words(error))
             elif ticket.end is None:
                 self._enter_again(ticket)
 
@@ -295,7 +307,7 @@ class Rounds:
         except RankError:
             raise
         except Exception as error:
-            self._out.finish(ticket, End.FAILED, str(error))
+            self._out.finish(ticket, End.FAILED, words(error))
             return None
 
     def _give_first(self, ticket: Ticket, entered: Entered) -> None:
@@ -312,7 +324,7 @@ class Rounds:
                 swap.bound.runner.prepare(**swap.bound.sizes(len(self.rows.live)))
         except Exception as error:
             swap.bound.runner.close()
-            self._out.say(partial(swap.done, error))
+            self._out.say(partial(swap.done, tellable(error)))
             return
         self._go_over(swap.bound, "asked")
         self._schedules.swap(swap.bound)

@@ -34,7 +34,13 @@ class Schedules:
             one.runner.sizes[one.runner.bucket_for(**one.sizes(live))][one.decoder.dim]
             for one in self._bounds
         ]
-        return self._bounds[self._policy.choose(buckets)]
+        chosen = self._policy.choose(buckets)
+        if type(chosen) is not int or not 0 <= chosen < len(self._bounds):
+            raise ValueError(
+                f"the policy chose {chosen!r}: should be the number of a schedule, from 0 to "
+                f"{len(self._bounds) - 1}"
+            )
+        return self._bounds[chosen]
 
     def saw(self, bound: Bound, bucket: int, committed: Sequence[int], nanoseconds: int) -> None:
         """The tokens of a round of one of them were taken."""

@@ -25,9 +25,15 @@ class Mailbox:
             self._reader.set_result(None)
 
     async def get(self) -> Piece:
+        """Raises RuntimeError when somebody waits already, who would wait for ever."""
+        if self._reader is not None:
+            raise RuntimeError("somebody reads this stream already: it is for one reader")
         while not self.pieces:
             self._reader = asyncio.get_running_loop().create_future()
-            await self._reader
+            try:
+                await self._reader
+            finally:
+                self._reader = None
         return self.pieces.popleft()
 
 

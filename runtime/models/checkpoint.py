@@ -101,6 +101,11 @@ def read(
         raise CheckpointError(f"{folder / WEIGHTS}: is no file of weights ({error})") from None
     if what := _misfit(weights_of(shape), tensors):
         raise CheckpointError(f"{folder / WEIGHTS}: does not fit the shape in {REPORT}: {what}")
+    if odd := next((name for name, one in tensors.items() if not one.isfinite().all()), None):
+        raise CheckpointError(
+            f"{folder / WEIGHTS}: `{odd}` has NaN or an infinity in it, of which no token follows: make the "
+            "checkpoint again"
+        )
     return shape, tensors, _tokenizer(words, tokenizer, shape.bos), _prompts(words), report
 
 
@@ -151,6 +156,8 @@ def _prompts(folder: Path) -> tuple[str, ...]:
 
 
 def _read(folder: Path, name: str) -> bytes:
+    if (folder / name).is_fifo():  # nobody may ever write to it
+        raise CheckpointError(f"{folder / name}: is no file")
     try:
         with (folder / name).open("rb") as file:
             data = file.read(LARGEST + 1)

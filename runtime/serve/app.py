@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from plait.runtime.engine.engine import EngineClosed
+from plait.runtime.engine.raised import words
 from plait.runtime.serve.answer import GONE, Answer
 from plait.runtime.serve.asked import Asked
 from plait.runtime.serve.body import read_json
@@ -50,7 +51,7 @@ class Paths:
         """Whether the process is any good."""
         failure = self.service.engine.failure
         if failure is not None:
-            raise ApiError(503, f"the engine has failed: {failure}")
+            raise ApiError(503, f"the engine has failed: {words(failure)}")
         return JSONResponse({"status": "ok"})
 
     async def readiness(self, request: Request) -> Response:
@@ -90,7 +91,7 @@ def app(
 ) -> Starlette:
     """All paths; `routes` are more of them. `hosts`: what it is called where there is no token."""
     paths = Paths(service)
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/v1/completions", paths.completions, methods=["POST"]),
             Route("/v1/chat/completions", paths.chat, methods=["POST"]),
@@ -109,6 +110,8 @@ def app(
             Exception: _broken,
         },
     )
+    made.router.redirect_slashes = False  # it would send a client where its Host header says
+    return made
 
 
 def _refuser(service: Service) -> Callable[[Request, Exception], Response]:
@@ -125,9 +128,9 @@ def _refuser(service: Service) -> Callable[[Request, Exception], Response]:
 
 def _no_such_path(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = {404: "there is no such path", 405: "this path takes another method"}
+    known = {404: "there is no such path", 405: "this path takes another method"}
     message = (
-        f"{words.get(error.status_code, error.detail)}: {request.method} {request.url.path[:100]}"
+        f"{known.get(error.status_code, error.detail)}: {request.method} {request.url.path[:100]}"
     )
     return JSONResponse(
         error_body(error.status_code, message), error.status_code, dict(error.headers or {})

@@ -8,6 +8,7 @@ import json
 from starlette.requests import Request
 
 from plait.runtime.serve.errors import ApiError
+from plait.runtime.serve.fields import short
 from plait.runtime.serve.served import Limits
 
 SLACK = 8
@@ -29,7 +30,7 @@ async def read_json(request: Request, limits: Limits) -> object:
             headers={"Connection": "close"},
         ) from None
     try:
-        return json.loads(data.decode(), parse_constant=_refuse)
+        return json.loads(data.decode(), parse_constant=_refuse, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise ApiError(400, f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -55,6 +56,17 @@ async def _read(request: Request, most: int) -> bytes:
             413, f"the body has more than {most} bytes: shorten it", headers={"Connection": "close"}
         )
     return b"".join(parts)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Raises ApiError for a name that stands there twice: whoever read it before may count the other."""
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            said = short(name)
+            raise ApiError(400, f"{said}: is given twice, and only one of them can count", said)
+        found[name] = value
+    return found
 
 
 def _refuse(constant: str) -> object:

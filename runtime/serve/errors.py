@@ -28,4 +28,10 @@ def error_body(
     kind = "server_error" if status >= 500 else "invalid_request_error"
     if status == 429:
         kind = "rate_limit_error"
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    where = None if param is None else _text(param)
+    return {"error": {"message": _text(message), "type": kind, "param": where, "code": code}}
+
+
+def _text(said: str) -> str:
+    """A client's words can have half a surrogate pair in them, which no response can."""
+    return said.encode("utf-8", "backslashreplace").decode()

@@ -88,7 +88,7 @@ class Fields:
 
     def wrong(self, name: str, why: str) -> ApiError:
         value = self._body.get(name)
-        given = "" if value is None else f" ({short(json.dumps(value))})"
+        given = "" if value is None else f" ({_said(value)})"
         return ApiError(400, f"{self._place}{name}{given} {why}", self._place + name)
 
 
@@ -101,6 +101,13 @@ def checked(text: str, name: str) -> str:
             400, f"{name}: has half a surrogate pair (\\ud800 to \\udfff), so is no text", name
         ) from None
     return text
+
+
+def _said(value: object) -> str:
+    try:
+        return short(json.dumps(value))
+    except RecursionError:  # as deep as could just be read
+        return "..."
 
 
 def short(text: str) -> str:

@@ -35,10 +35,11 @@ class Lines(logging.Formatter):
 
 
 def log_lines(file: TextIO, rank: int | None = None) -> None:
-    """Has Plait and uvicorn log there, and nowhere else."""
+    """Has Plait, uvicorn and asyncio log there, and nowhere else."""
     handler = logging.StreamHandler(file)
     handler.setFormatter(Lines(rank))
-    for name, level in (("plait", logging.INFO), ("uvicorn", logging.WARNING)):
+    levels = {"plait": logging.INFO, "uvicorn": logging.WARNING, "asyncio": logging.ERROR}
+    for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(level)

@@ -151,4 +151,4 @@ class Chat(Reply):
 
 
 def _finite(logprob: float) -> float:
-    return max(logprob, LEAST)
+    return logprob if logprob > LEAST else LEAST  # and where a model gives no number

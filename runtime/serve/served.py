@@ -51,7 +51,7 @@ class Limits:
     new: int | None = None
     """New tokens of a request; None: as the model's context."""
     patience: float = 30.0
-    """Seconds for which a body may take to come."""
+    """Seconds for which the head of a request may take to come, and as many for its body."""
     deadline: float | None = None
     """Seconds after which a request is ended as it stands."""
 

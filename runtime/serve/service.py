@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from plait.runtime.eagle.request import RequestError
 from plait.runtime.engine.engine import Engine, EngineClosed, QueueFull
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.raised import words
 from plait.runtime.engine.stream import Stream
 from plait.runtime.serve.asked import Reader
 from plait.runtime.serve.errors import ApiError
@@ -61,7 +62,7 @@ class Service:
         failure = self.engine.failure
         if failure is None:
             return None
-        return ApiError(503, f"the engine has failed: {failure}", code="engine_failed")
+        return ApiError(503, f"the engine has failed: {words(failure)}", code="engine_failed")
 
     def submit(self, prompt: Prompt) -> Stream:
         """Raises ApiError."""

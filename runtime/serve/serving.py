@@ -14,13 +14,12 @@ from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plait.runtime.serve.app import app
+from plait.runtime.serve.heads import patient, room
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers
 from plait.runtime.serve.service import Service
 
-CONNECTIONS = 1024
-"""At a time; one more is answered with 503."""
 LAST = 5
 """Seconds that responses have to be sent in when their requests were cut off."""
 LOOK = 0.2
@@ -49,17 +48,19 @@ class Server:
         if (feed := service.feed) is not None:
             self.watchers = Watchers(feed, lambda: state(service, feed), self._cut)
             routes = [*page_routes(self.watchers), *routes]
+        most, at_once = room()
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 app(service, token, hosts, routes),
                 lifespan="off",
                 loop="asyncio",
-                http="h11",
+                http=patient(service.limits.patience),
                 ws="none",
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                limit_concurrency=CONNECTIONS,
+                limit_concurrency=most,
+                backlog=at_once,
                 timeout_graceful_shutdown=math.ceil(grace) + LAST,
             )
         )

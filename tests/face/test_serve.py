@@ -31,6 +31,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         (["--grace", "nan"], "--grace nan: should be seconds, from 0 to 86400"),
         (["--token", ""], "--token: should be letters, digits and signs of ASCII, at least one"),
         (["--token", "k\u00e9y"], "--token: should be letters, digits and signs of ASCII, at least one"),
+        (["--name", "a\x1b[2J"], "--name: should be letters, digits and signs, at least one"),
+        (["--name", "a\udcff"], "--name: should be letters, digits and signs, at least one"),
+        (["--name", ""], "--name: should be letters, digits and signs, at least one"),
         (
             ["--host", "0.0.0.0"],
             "--host 0.0.0.0: other machines reach it, so it needs a token: set PLAIT_TOKEN",

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from plait.runtime.engine.raised import words
 from plait.runtime.serve.errors import ApiError
 from plait.runtime.serve.page.feed import Feed
 from plait.runtime.serve.page.timeline import said
@@ -56,7 +57,7 @@ def state(service: Service, feed: Feed) -> dict[str, Any]:
         "schedule": said(schedule.name),
         "settings": said(", ".join(f"{name}={value}" for name, value in schedule.settings), LINE),
         "ready": service.ready,
-        "failure": "" if engine.failure is None else said(engine.failure, LINE),
+        "failure": "" if engine.failure is None else said(words(engine.failure), LINE),
         "waiting": engine.waiting,
         "live": engine.live,
         "rows": dict(schedule.widest.sizes)[engine.decoder.dim],

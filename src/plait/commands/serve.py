@@ -244,6 +244,8 @@ def _check(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and not 0 <= value <= 86_400:
             raise Refused(f"--{name} {value:g}: should be seconds, from 0 to 86400")
+    if not (options.name and options.name.isprintable()):
+        raise Refused("--name: should be letters, digits and signs, at least one")
     if not 0 <= options.port < 1 << 16:
         raise Refused(f"--port {options.port}: should be from 0 to {(1 << 16) - 1}")
 

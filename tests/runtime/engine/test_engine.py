@@ -223,7 +223,7 @@ def test_a_drained_engine_takes_no_more_and_ends_what_it_has() -> None:
                 engine.submit(prompt(1))
             for n, stream in enumerate(streams):
                 assert list((await stream.whole()).tokens) == plain(prompt(n, most=20))
-        with pytest.raises(EngineClosed, match="the engine drains"):
+        with pytest.raises(EngineClosed, match="the engine is closed"):
             await engine.swap(SCHEDULE)
 
     run(work())

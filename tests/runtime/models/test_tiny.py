@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+from math import nan
 from pathlib import Path
 
 import pytest
 import torch
 
 from plait.runtime.models.arithmetic import Arithmetic, BoundError
-from plait.runtime.models.checkpoint import CheckpointError
+from plait.runtime.models.checkpoint import CheckpointError, save
 from plait.runtime.models.tiny.checkpoint import SHIPPED, Checkpoint, load_checkpoint
 from plait.runtime.models.tiny.model import TinyModel
 from plait.runtime.models.tiny.training.network import Network
@@ -231,6 +233,26 @@ DAMAGE = {
     "a torn report": ("report.json", lambda data: data[:50], "is not JSON"),
     "no weights": ("weights.safetensors", None, "cannot be read (No such file or directory)"),
 }
+
+
+def test_weights_that_are_no_numbers_are_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    """Tokens would come of them all the same, the first of all each time."""
+    folder = tmp_path / "checkpoint"
+    shutil.copytree(SHIPPED, folder)
+    weights = folder / "weights.safetensors"
+    save(weights, checkpoint.weights | {"embed": checkpoint.weights["embed"] * nan}, {})
+    report = json.loads((folder / "report.json").read_text())
+    report["sha256"][weights.name] = hashlib.sha256(weights.read_bytes()).hexdigest()
+    (folder / "report.json").write_text(json.dumps(report))
+    with pytest.raises(CheckpointError, match="`embed` has NaN or an infinity in it"):
+        load_checkpoint(folder)
+
+
+def test_a_checkpoint_that_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe in its place is refused, since opening it may last for ever."""
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(CheckpointError, match="report.json: is no file$"):
+        load_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("name", DAMAGE)

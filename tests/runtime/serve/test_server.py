@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
+import resource
+import select
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -17,9 +22,12 @@ from starlette.requests import Request
 
 from drawing.counted import Counted, counted, plain
 from plait import Prompt
+from plait.runtime.engine.piece import End, Logprob, Piece
 from plait.runtime.serve.app import Paths
 from plait.runtime.serve.errors import ApiError
-from plait.runtime.serve.log import Lines
+from plait.runtime.serve.fields import Fields
+from plait.runtime.serve.log import Lines, log_lines
+from plait.runtime.serve.replies import Completion
 from plait.runtime.serve.served import Limits, Served
 from serving.events import asked, events, status_of
 from serving.hosted import Gated, Hosted, Letters, hosted
@@ -130,6 +138,8 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
          "the body is no JSON that is read: too deep, or a number that is none or too long"),
         (COMPLETIONS, b'{"seed": NaN}', 400, None,
          "the body is no JSON that is read: too deep, or a number that is none or too long"),
+        (COMPLETIONS, b'{"seed": 1, "n": 1, "seed": 2}', 400, "seed",
+         "seed: is given twice, and only one of them can count"),
         (COMPLETIONS, [], 400, None, "the body should be a JSON object"),
         (COMPLETIONS, {}, 400, "model", "model is missing: send 'counted'"),
         (COMPLETIONS, {"model": 7}, 400, "model", "model (7) should be a string"),
@@ -167,6 +177,9 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         (COMPLETIONS, MODEL | {"prompt": [1] * 9, "max_tokens": 4090}, 400, None,
          "a prompt of 9 tokens that asks for 4090 more; the context is 4096: shorten it, or ask for fewer "
          "new tokens"),
+        (CHAT, MODEL | {"messages": [{"role": "user", "content": "", "\ud800": 1}]}, 400,
+         "messages[0].\\ud800", "messages[0].\\ud800: there is no such parameter; there are annotations, "
+         "audio, content, function_call, name, refusal, role, tool_calls"),
         (CHAT, MODEL, 400, "messages", "messages should be a list of one message or more"),
         (CHAT, MODEL | {"messages": ["hello"]}, 400, "messages[0]",
          "messages[0] should be a JSON object"),
@@ -184,6 +197,7 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         (CHAT, MODEL | {"messages": HELLO, "tools": [{}]}, 400, "tools",
          "tools ([{}]) is not supported: leave it out, or []"),
         ("/v1/nothing", {}, 404, None, "there is no such path: POST /v1/nothing"),
+        ("/v1/completions/", {}, 404, None, "there is no such path: POST /v1/completions/"),
         ("/v1/models", {}, 405, None, "this path takes another method: POST /v1/models"),
         (COMPLETIONS, b"[" + b" " * 40_000, 413, None, "the body has more than 30000 bytes: shorten it"),
     ]  # fmt: skip
@@ -197,6 +211,15 @@ def test_what_is_wrong_is_said_in_the_api_s_own_form() -> None:
         assert plain_text[0] == 415
 
 
+def test_no_depth_of_a_body_is_too_deep_to_be_refused() -> None:
+    """What can just be read is refused without being said back, which would go deeper still."""
+    value: Any = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(ApiError, match=r"'n \(\.\.\.\) is not supported: leave it out, or 1'"):
+        Fields({"n": value}).only("n", 1)
+
+
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """A client that sends half of it is told so, and its connection is closed."""
     with hosted(limits=Limits(patience=0.1)) as host:
@@ -207,6 +230,38 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
             )
             answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
     assert answer.startswith(b"HTTP/1.1 408") and b"the body did not come within 0.1 s" in answer
+
+
+@pytest.mark.parametrize("head", [b"", b"GET / HT"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_head_that_does_not_come_is_not_waited_for(head: bytes, first: bool) -> None:
+    """Who asks for nothing, or for half of something, holds no connection; first or later on it."""
+    with hosted(limits=Limits(patience=0.2)) as host:
+        with socket.create_connection(("127.0.0.1", host.port), timeout=4) as client:
+            if not first:
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                answer = b""
+                while not answer.endswith(b"}"):
+                    answer += client.recv(1 << 16)
+                head = head or b"G"
+            client.sendall(head)
+            with suppress(ConnectionResetError):
+                assert client.recv(1 << 16) == b""
+        assert host.get("/healthz")[0] == 200
+
+
+def test_connections_leave_files_to_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come at once: what is more than half of the files is closed, and the others are heard."""
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (64, 64))
+    with hosted() as host:
+        clients = []
+        for _ in range(60):
+            clients.append(socket.create_connection(("127.0.0.1", host.port), timeout=30))
+            time.sleep(0.002)  # else the machine has them wait, and try again in a second
+        until(lambda: len(select.select(clients, [], [], 0)[0]) >= 60 - 9 * 32 // 8)
+        for client in clients:
+            client.close()
+        until(lambda: host.get("/healthz")[0] == 200)
 
 
 def test_one_too_many_is_told_when_to_come_again() -> None:
@@ -397,6 +452,30 @@ def test_the_log_has_a_line_for_every_request(caplog: pytest.LogCaptureFixture) 
             "reused_tokens": 0,
             "new_tokens": 3,
         }
+
+
+def test_nothing_but_json_lines_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What asyncio says of a connection that broke is a line as well, or none."""
+    names = ("plait", "uvicorn", "asyncio")
+    for logger in map(logging.getLogger, names):
+        for what in ("handlers", "level", "propagate"):
+            monkeypatch.setattr(logger, what, getattr(logger, what))
+    file = io.StringIO()
+    log_lines(file)
+    for name in names:
+        logging.getLogger(name).error("from\n%s", name)
+    logging.getLogger("asyncio").warning("socket.send() raised exception.")
+    found = [json.loads(line)["event"] for line in file.getvalue().splitlines()]
+    assert found == ["from\nplait", "from\nuvicorn", "from\nasyncio"]
+
+
+def test_a_model_that_gives_no_number_is_answered_in_json() -> None:
+    """JSON has neither NaN nor an infinity, and a log probability may be either."""
+    reply = Completion("counted", LETTERS, 1, False)
+    piece = Piece((1, 2), "ab", (Logprob(nan, ((3, nan),)), Logprob(-inf)), End.LENGTH)
+    said = reply.whole(piece)["choices"][0]["logprobs"]
+    assert said["token_logprobs"] == [-9999.0, -9999.0]
+    json.dumps(said, allow_nan=False)
 
 
 def test_metrics_are_those_of_what_ran() -> None:

@@ -1,0 +1,64 @@
+"""How many connections there may be, and that those that ask for nothing take no place of those that do."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS = 768
+"""At a time; one more is answered with 503."""
+AT_ONCE = 128
+"""Connections that are taken in before the next look at how many there are."""
+
+
+def room() -> tuple[int, int]:
+    """How many connections may be there, and come at once: a part of the files that a process may open.
+
+    asyncio logs without end while there is none left.
+    """
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return CONNECTIONS, AT_ONCE
+    return min(CONNECTIONS, files // 2), min(AT_ONCE, files // 8)
+
+
+def patient(seconds: float) -> type[H11Protocol]:
+    """HTTP as uvicorn speaks it, with so long for the head of each request to come.
+
+    An eighth more connections than may be there are told so; one more is closed unheard.
+    """
+
+    class Heads(H11Protocol):
+        _late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if 8 * len(self.connections) > 9 * (self.limit_concurrency or CONNECTIONS):
+                transport.abort()
+            else:
+                self._late = self.loop.call_later(seconds, self._give_up)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._in_time()
+            elif self._late is None:  # a part of the next head, for which uvicorn waits without end
+                self._late = self.loop.call_later(seconds, self._give_up)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._in_time()
+            super().connection_lost(exc)
+
+        def _in_time(self) -> None:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+
+        def _give_up(self) -> None:
+            self._late = None
+            self.transport.abort()
+
+    return Heads
