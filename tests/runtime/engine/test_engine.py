@@ -278,11 +278,11 @@ def test_requests_that_could_never_be_served_are_refused() -> None:
         "stop texts: this engine has no `decode`, so it knows tokens only; give stop tokens",
         "log probabilities of the 0 likeliest tokens: counted.spec gives no log probabilities: ask for what "
         "it gives, or for none",
-        "a temperature of inf: should be a number, from 0",
-        "top_p nan: should be a share, from 0 to 1",
-        "top_k 9223372036854775808: should be from 0, which is all of them",
-        "a seed of 9223372036854775808: should be from -2^63 up to 2^63 - 1",
-        "a deadline of nan: should be seconds, or None for any time",
+        "sampling.temperature should be a number from 0 to 1000000, and not inf",
+        "sampling.top_p should be a number from 0 to 1, and not nan",
+        "sampling.top_k should be a whole number from 0 up to 2^63 - 1, and not 9223372036854775808",
+        "sampling.seed should be a whole number from -2^63 up to 2^63 - 1, and not 9223372036854775808",
+        "deadline should be a number of seconds or None, and not nan",
     ]
 
 
