@@ -97,13 +97,17 @@ class Hand:
             texts.append([entered.token])
         self.runner.buffer("out_tokens").fill_(NO_TOKEN)
         self.texts = texts
-        while any(len(text) < prompt.most for text, prompt in zip(texts, prompts, strict=True)):
+        while any(
+            len(text) < prompt.max_tokens for text, prompt in zip(texts, prompts, strict=True)
+        ):
             self.runner.step(bs=len(prompts))
         self.runner.drain()
         for row in reversed(range(len(prompts))):
             self.decoder.leave(row, (*prompts[row].tokens, *texts[row]))
         took = time.perf_counter() - start
-        return took, [text[: prompt.most] for text, prompt in zip(texts, prompts, strict=True)]
+        return took, [
+            text[: prompt.max_tokens] for text, prompt in zip(texts, prompts, strict=True)
+        ]
 
 
 class Whole:

@@ -18,7 +18,7 @@ engine = plait.Engine(TinyDecoder(schedule, checkpoint.model("exact")), decode=T
 
 async def go_on(request):
     tokens = START, *TEXTS.encode(request.query_params.get("text", ""))
-    prompt = plait.Prompt(tokens, request.path_params["most"], stop=frozenset({START}))
+    prompt = plait.Prompt(tokens, request.path_params["count"], stop_tokens=frozenset({START}))
     try:
         stream = engine.submit(prompt)
     except plait.RequestError as error:
@@ -36,4 +36,4 @@ async def lifespan(app):
         yield
 
 
-app = Starlette(routes=[Route("/continue/{most:int}", go_on)], lifespan=lifespan)
+app = Starlette(routes=[Route("/continue/{count:int}", go_on)], lifespan=lifespan)

@@ -31,20 +31,20 @@ class PagedRows:
 
     def positions(self, prompt: Prompt) -> int:
         """That a request has pages for."""
-        return len(prompt.tokens) + prompt.most + self.ahead
+        return len(prompt.tokens) + prompt.max_tokens + self.ahead
 
     def has_room(self, prompt: Prompt, known: Sequence[int]) -> bool:
         return self.rows.has_room((*prompt.tokens, *known), self.positions(prompt))
 
     def check(self, prompt: Prompt, vocab: int, context: int) -> None:
         """Raises RequestError for what could never be served."""
-        total = len(prompt.tokens) + prompt.most
+        total = len(prompt.tokens) + prompt.max_tokens
         if not prompt.tokens or not all(0 <= token < vocab for token in prompt.tokens):
             raise RequestError(f"a prompt has one token or more, from 0 to {vocab - 1}")
         if total > context:
             raise RequestError(
-                f"a prompt of {len(prompt.tokens)} tokens that asks for {prompt.most} more; the context is "
-                f"{context}: shorten it, or ask for fewer new tokens"
+                f"a prompt of {len(prompt.tokens)} tokens that asks for {prompt.max_tokens} more; the "
+                f"context is {context}: shorten it, or ask for fewer new tokens"
             )
         if not self.rows.could_enter(self.positions(prompt)):
             pages = self.rows.pages.count - 1

@@ -12,7 +12,7 @@ from plait.runtime.engine.well_formed import check_well_formed
 def check_prompt(prompt: Prompt, decoder: Decoder, decodes: bool) -> None:
     """Raises RequestError for one that no engine could serve, or none over this decoder."""
     check_well_formed(prompt)
-    tokens, most = prompt.tokens, prompt.most
+    tokens, most = prompt.tokens, prompt.max_tokens
     if not tokens:
         raise RequestError("a prompt without tokens: give at least the one that opens a text")
     if most < 1:

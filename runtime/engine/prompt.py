@@ -25,10 +25,10 @@ class Prompt:
 
     tokens: tuple[int, ...]
     """Token ids, the one that opens a text included."""
-    most: int
+    max_tokens: int
     """New tokens at most."""
     sampling: Sampling = Sampling()
-    stop: frozenset[int] = frozenset()
+    stop_tokens: frozenset[int] = frozenset()
     """Tokens that end it; they are not kept."""
     stop_texts: tuple[str, ...] = ()
     """Texts that end it: it is cut before the first of them."""

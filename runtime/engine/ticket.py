@@ -50,12 +50,12 @@ class Ticket:
         before = len(self.tokens)
         text = ""
         for token in tokens:
-            if token in self.prompt.stop:
+            if token in self.prompt.stop_tokens:
                 self.end = End.STOP
                 break
             self.tokens.append(token)
             text += self._read(token)
-            if self.end is None and len(self.tokens) >= self.prompt.most:
+            if self.end is None and len(self.tokens) >= self.prompt.max_tokens:
                 self.end = End.LENGTH
             if self.end is not None:
                 break

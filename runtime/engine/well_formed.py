@@ -50,9 +50,9 @@ def _or_none(fits: Fits) -> Fits:
 
 OF_PROMPT: tuple[tuple[str, Fits, str], ...] = (
     ("tokens", _tuple_of(int), "a tuple of whole numbers"),
-    ("most", _is(int), "a whole number"),
+    ("max_tokens", _is(int), "a whole number"),
     ("sampling", _is(Sampling), "a Sampling"),
-    ("stop", _is(Set), "a frozenset of tokens"),
+    ("stop_tokens", _is(Set), "a frozenset of tokens"),
     ("stop_texts", _tuple_of(str), "a tuple of texts"),
     ("logprobs", _or_none(_is(int)), "a whole number or None"),
     ("priority", _is(int), "a whole number"),

@@ -23,12 +23,12 @@ class Text:
 
     @property
     def done(self) -> bool:
-        return len(self.tokens) >= self.prompt.most
+        return len(self.tokens) >= self.prompt.max_tokens
 
     def take(self, tokens: list[int], logits: list[torch.Tensor]) -> int:
         """As many as are wanted."""
         before = len(self.tokens)
-        self.tokens += tokens[: self.prompt.most - before]
+        self.tokens += tokens[: self.prompt.max_tokens - before]
         count = len(self.tokens) - before
         self.logits |= dict(enumerate(logits[:count], before))
         return count

@@ -51,9 +51,9 @@ def following(last: int, place: int) -> int:
 def plain(prompt: Prompt) -> list[int]:
     """What a request is to give."""
     known, found = list(prompt.tokens), []
-    while len(found) < prompt.most:
+    while len(found) < prompt.max_tokens:
         token = following(known[-1], len(known))
-        if token in prompt.stop:
+        if token in prompt.stop_tokens:
             break
         known.append(token)
         found.append(token)
@@ -152,7 +152,7 @@ class Counted:
         return self.room - sum(map(self._total, taken))
 
     def _total(self, prompt: Prompt) -> int:
-        return len(prompt.tokens) + prompt.most
+        return len(prompt.tokens) + prompt.max_tokens
 
 
 class Begun:

@@ -42,7 +42,7 @@ def asked(draw: st.DrawFn) -> Asked:
     prompt = Prompt(
         tuple(draw(st.lists(st.integers(0, 96), min_size=1, max_size=14))),
         draw(st.integers(1, 24)),
-        stop=frozenset(draw(st.sets(st.integers(0, 96), max_size=4))),
+        stop_tokens=frozenset(draw(st.sets(st.integers(0, 96), max_size=4))),
         priority=draw(st.integers(0, 2)),
         deadline=draw(st.sampled_from([None, None, None, 0.0, 0.002, 30.0])),
         name=draw(st.sampled_from(["", "", "", "", "never"])),
@@ -120,11 +120,11 @@ def play(
         end = pieces[-1].end if pieces else None
         if end in (End.STOP, End.LENGTH):
             assert tokens == want
-            assert (end is End.STOP) == (len(want) < one.prompt.most)
+            assert (end is End.STOP) == (len(want) < one.prompt.max_tokens)
         elif end is End.FAILED:
             assert (
                 one.prompt.name == "never"
-                or len(one.prompt.tokens) + one.prompt.most > room
+                or len(one.prompt.tokens) + one.prompt.max_tokens > room
                 or broken
             )
         elif end is End.DEADLINE:

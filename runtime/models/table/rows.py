@@ -43,13 +43,13 @@ class TableRows(ABC):
 
     def check(self, prompt: Prompt) -> None:
         """Raises RequestError for what could never be served."""
-        wanted = len(prompt.tokens) + prompt.most
+        wanted = len(prompt.tokens) + prompt.max_tokens
         if not prompt.tokens or not all(0 <= token < self.vocab for token in prompt.tokens):
             what = f"a prompt of the table model is of tokens from 0 to {self.vocab - 1}"
             raise RequestError(f"{what}, one at least; this one is {list(prompt.tokens)}")
         if wanted > CONTEXT:
             raise RequestError(
-                f"the prompt has {len(prompt.tokens)} tokens and asks for {prompt.most} more; "
+                f"the prompt has {len(prompt.tokens)} tokens and asks for {prompt.max_tokens} more; "
                 f"the table model's context is {CONTEXT}: ask for fewer new tokens"
             )
 

@@ -19,13 +19,13 @@ SCHEDULE = counted()
 SLIPS: list[tuple[dict[str, Any], str]] = [
     ({"tokens": [1, 2]}, r"tokens should be a tuple of whole numbers, and not \[1, 2\]"),
     ({"tokens": (1.5,)}, r"tokens should be a tuple of whole numbers, and not \(1.5,\)"),
-    ({"most": 3.5}, "most should be a whole number, and not 3.5"),
+    ({"max_tokens": 3.5}, "max_tokens should be a whole number, and not 3.5"),
     ({"sampling": None}, "sampling should be a Sampling, and not None"),
     ({"sampling": Sampling(math.nan)}, "sampling.temperature should be a number from 0 to 1000000"),
     ({"sampling": Sampling(1.0, top_p=7)}, "sampling.top_p should be a number from 0 to 1, and not 7"),
     ({"sampling": Sampling(1.0, top_k=-1)}, r"sampling.top_k should be a whole number from 0 up to 2\^63"),
     ({"sampling": Sampling(1.0, seed=1 << 63)}, r"sampling.seed should be a whole number from -2\^63 up to"),
-    ({"stop": None}, "stop should be a frozenset of tokens, and not None"),
+    ({"stop_tokens": None}, "stop_tokens should be a frozenset of tokens, and not None"),
     ({"stop_texts": "ab"}, "stop_texts should be a tuple of texts, and not 'ab'"),
     ({"priority": None}, "priority should be a whole number, and not None"),
     ({"deadline": math.nan}, "deadline should be a number of seconds or None, and not nan"),
@@ -43,7 +43,7 @@ def test_a_prompt_that_is_none_is_refused() -> None:
         async with Engine(Counted(SCHEDULE)) as engine:
             for fields, words in SLIPS:
                 with pytest.raises(RequestError, match=f"^{words}"):
-                    engine.submit(Prompt(**{"tokens": (1,), "most": 2} | fields))
+                    engine.submit(Prompt(**{"tokens": (1,), "max_tokens": 2} | fields))
             endless = engine.submit(Prompt((1,), 4000, deadline=math.inf))
             await anext(endless)
             endless.cancel()

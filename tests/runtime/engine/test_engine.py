@@ -31,8 +31,8 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
-def prompt(*tokens: int, most: int = 8, **how: Any) -> Prompt:
-    return Prompt(tokens, most, **how)
+def prompt(*tokens: int, max_tokens: int = 8, **how: Any) -> Prompt:
+    return Prompt(tokens, max_tokens, **how)
 
 
 class Noted(Observer):
@@ -53,10 +53,12 @@ def test_a_request_gives_its_tokens_piece_by_piece() -> None:
 
     async def work() -> list[Piece]:
         async with Engine(Counted(SCHEDULE)) as engine:
-            return [piece async for piece in engine.submit(prompt(1, 2, most=6))]
+            return [piece async for piece in engine.submit(prompt(1, 2, max_tokens=6))]
 
     pieces = run(work())
-    assert [token for piece in pieces for token in piece.tokens] == plain(prompt(1, 2, most=6))
+    assert [token for piece in pieces for token in piece.tokens] == plain(
+        prompt(1, 2, max_tokens=6)
+    )
     assert len(pieces[0].tokens) == 1
     assert [piece.end for piece in pieces if piece.end] == [pieces[-1].end] == [End.LENGTH]
 
@@ -64,7 +66,9 @@ def test_a_request_gives_its_tokens_piece_by_piece() -> None:
 def test_more_requests_than_rows_share_them() -> None:
     """Thirty requests over four rows: each has its own tokens, and nothing is held when they are done."""
     decoder = Counted(SCHEDULE)
-    prompts = [prompt(n % 7, n, most=1 + n % 9, stop=frozenset({n})) for n in range(30)]
+    prompts = [
+        prompt(n % 7, n, max_tokens=1 + n % 9, stop_tokens=frozenset({n})) for n in range(30)
+    ]
 
     async def work() -> list[Piece]:
         async with Engine(decoder) as engine:
@@ -80,9 +84,9 @@ def test_the_lower_priority_is_served_first_and_then_who_came_first() -> None:
 
     async def work() -> None:
         async with Engine(decoder) as engine:
-            first = engine.submit(prompt(1, most=40))
+            first = engine.submit(prompt(1, max_tokens=40))
             await anext(first)
-            streams = [engine.submit(prompt(n, most=2, priority=n % 3)) for n in range(2, 8)]
+            streams = [engine.submit(prompt(n, max_tokens=2, priority=n % 3)) for n in range(2, 8)]
             await asyncio.gather(*(stream.whole() for stream in streams))
 
     run(work())
@@ -94,7 +98,7 @@ def test_a_full_queue_refuses_or_lets_wait() -> None:
 
     async def work() -> None:
         async with Engine(Counted(counted(buckets=[1])), queue=1) as engine:
-            first, second = engine.submit(prompt(1, most=60)), engine.submit(prompt(2))
+            first, second = engine.submit(prompt(1, max_tokens=60)), engine.submit(prompt(2))
             with pytest.raises(
                 QueueFull,
                 match="there are 2 requests, as many as are taken at a time: try again later",
@@ -117,20 +121,20 @@ def test_what_is_left_is_cancelled() -> None:
     decoder, noted = Counted(SCHEDULE), Noted()
 
     async def read(engine: Engine, began: asyncio.Event) -> None:
-        async for _ in engine.submit(prompt(4, most=4000)):
+        async for _ in engine.submit(prompt(4, max_tokens=4000)):
             began.set()
 
     async def work() -> None:
         async with Engine(decoder, observers=[noted]) as engine:
-            stream = engine.submit(prompt(1, most=4000))
+            stream = engine.submit(prompt(1, max_tokens=4000))
             await anext(stream)
             stream.cancel()
             last = await stream.whole()
             assert last.end is End.CANCELLED
-            assert list(last.tokens) == plain(prompt(1, most=4000))[1 : 1 + len(last.tokens)]
-            async for _ in engine.submit(prompt(2, most=4000)):
+            assert list(last.tokens) == plain(prompt(1, max_tokens=4000))[1 : 1 + len(last.tokens)]
+            async for _ in engine.submit(prompt(2, max_tokens=4000)):
                 break
-            async with engine.submit(prompt(3, most=4000)) as stream:
+            async with engine.submit(prompt(3, max_tokens=4000)) as stream:
                 await anext(stream)
             began = asyncio.Event()
             task = asyncio.ensure_future(read(engine, began))
@@ -150,10 +154,10 @@ def test_a_deadline_ends_a_request_as_it_stands() -> None:
 
     async def work() -> None:
         async with Engine(decoder) as engine:
-            with_time = engine.submit(prompt(1, most=60))
+            with_time = engine.submit(prompt(1, max_tokens=60))
             late = engine.submit(prompt(2, deadline=0.0))
             assert await late.whole() == Piece(end=End.DEADLINE)
-            assert list((await with_time.whole()).tokens) == plain(prompt(1, most=60))
+            assert list((await with_time.whole()).tokens) == plain(prompt(1, max_tokens=60))
 
     run(work())
     assert [tokens[0] for tokens in decoder.entered] == [1]
@@ -164,11 +168,11 @@ def test_a_deadline_in_a_row_keeps_what_came_before_it() -> None:
 
     async def work() -> Piece:
         async with Engine(Counted(SCHEDULE)) as engine:
-            return await engine.submit(prompt(1, most=4000, deadline=0.05)).whole()
+            return await engine.submit(prompt(1, max_tokens=4000, deadline=0.05)).whole()
 
     found = run(work())
     assert found.end is End.DEADLINE
-    assert list(found.tokens) == plain(prompt(1, most=4000))[: len(found.tokens)]
+    assert list(found.tokens) == plain(prompt(1, max_tokens=4000))[: len(found.tokens)]
 
 
 def test_a_long_prompt_holds_up_nobody() -> None:
@@ -179,17 +183,17 @@ def test_a_long_prompt_holds_up_nobody() -> None:
 
     async def work() -> None:
         async with Engine(decoder, observers=[noted]) as engine:
-            there = engine.submit(prompt(1, most=60))
+            there = engine.submit(prompt(1, max_tokens=60))
             await anext(there)
             came = engine.submit(long)
-            later = engine.submit(prompt(2, most=60))
-            assert list((await there.whole()).tokens) == plain(prompt(1, most=60))[1:]
-            assert list((await later.whole()).tokens) == plain(prompt(2, most=60))
+            later = engine.submit(prompt(2, max_tokens=60))
+            assert list((await there.whole()).tokens) == plain(prompt(1, max_tokens=60))[1:]
+            assert list((await later.whole()).tokens) == plain(prompt(2, max_tokens=60))
             assert list((await came.whole()).tokens) == plain(long)
 
     run(work())
     # The rounds do not wait for who reads, so it is asked what they did first.
-    (ended,) = [one for one in noted.of("Ended") if one.request.prompt == prompt(2, most=60)]
+    (ended,) = [one for one in noted.of("Ended") if one.request.prompt == prompt(2, max_tokens=60)]
     (entered,) = [one for one in noted.of("Entered") if one.request.prompt == long]
     assert noted.events.index(ended) < noted.events.index(entered)
     assert [len(tokens) for tokens in decoder.entered] == [1, 1, 2000]
@@ -217,12 +221,12 @@ def test_a_drained_engine_takes_no_more_and_ends_what_it_has() -> None:
 
     async def work() -> None:
         async with Engine(Counted(SCHEDULE)) as engine:
-            streams = [engine.submit(prompt(n, most=20)) for n in range(9)]
+            streams = [engine.submit(prompt(n, max_tokens=20)) for n in range(9)]
             await engine.drain()
             with pytest.raises(EngineClosed, match="the engine drains"):
                 engine.submit(prompt(1))
             for n, stream in enumerate(streams):
-                assert list((await stream.whole()).tokens) == plain(prompt(n, most=20))
+                assert list((await stream.whole()).tokens) == plain(prompt(n, max_tokens=20))
         with pytest.raises(EngineClosed, match="the engine is closed"):
             await engine.swap(SCHEDULE)
 
@@ -236,7 +240,7 @@ def test_an_engine_that_is_left_by_an_error_ends_all() -> None:
     async def work() -> None:
         with pytest.raises(ZeroDivisionError):
             async with Engine(Counted(SCHEDULE)) as engine:
-                streams.extend(engine.submit(prompt(n, most=4000)) for n in range(6))
+                streams.extend(engine.submit(prompt(n, max_tokens=4000)) for n in range(6))
                 raise ZeroDivisionError
         for stream in streams:
             assert (await stream.whole()).end is End.CANCELLED
@@ -252,8 +256,8 @@ def test_requests_that_could_never_be_served_are_refused() -> None:
         async with Engine(Counted(SCHEDULE)) as engine:
             for wrong in (
                 prompt(),
-                prompt(1, most=0),
-                prompt(1, most=4096),
+                prompt(1, max_tokens=0),
+                prompt(1, max_tokens=4096),
                 prompt(97),
                 prompt(1, stop_texts=("end",)),
                 prompt(1, logprobs=0),
@@ -292,7 +296,7 @@ def test_a_prompt_that_fails_takes_nobody_with_it() -> None:
 
     async def work() -> list[Piece]:
         async with Engine(decoder) as engine:
-            given = [prompt(1), prompt(2, name="never"), prompt(3, most=60), prompt(4)]
+            given = [prompt(1), prompt(2, name="never"), prompt(3, max_tokens=60), prompt(4)]
             return await asyncio.gather(*(engine.submit(one).whole() for one in given))
 
     found = run(work())
@@ -305,7 +309,7 @@ def test_a_round_that_fails_is_made_up_for() -> None:
     """What was live is restored from its tokens, which are as they would have been; it is told of once."""
     decoder, noted = Counted(SCHEDULE), Noted()
     decoder.broken = {3, 4, 9}
-    prompts = [prompt(n, most=20) for n in range(6)]
+    prompts = [prompt(n, max_tokens=20) for n in range(6)]
 
     async def work() -> list[Piece]:
         async with Engine(decoder, observers=[noted]) as engine:
@@ -323,10 +327,10 @@ def test_rounds_that_fail_without_end_fail_their_requests_and_no_other() -> None
 
     async def work() -> None:
         async with Engine(decoder) as engine:
-            failed = await engine.submit(prompt(1, most=60)).whole()
+            failed = await engine.submit(prompt(1, max_tokens=60)).whole()
             assert failed.end is End.FAILED
             assert failed.error.endswith("ValueError: as it was told")
-            assert list(failed.tokens) == plain(prompt(1, most=60))[: len(failed.tokens)]
+            assert list(failed.tokens) == plain(prompt(1, max_tokens=60))[: len(failed.tokens)]
             assert list((await engine.submit(prompt(2)).whole()).tokens) == plain(prompt(2))
 
     run(work())
@@ -335,7 +339,7 @@ def test_rounds_that_fail_without_end_fail_their_requests_and_no_other() -> None
 def test_a_schedule_is_swapped_in_flight() -> None:
     """Rounds go over to one that commits more, one with other buckets and back; no token is another."""
     decoder, noted = Counted(SCHEDULE), Noted()
-    prompts = [prompt(n, most=40) for n in range(6)]
+    prompts = [prompt(n, max_tokens=40) for n in range(6)]
 
     async def work() -> list[Piece]:
         async with Engine(decoder, observers=[noted]) as engine:
@@ -358,20 +362,20 @@ def test_a_swap_that_cannot_be_leaves_rounds_as_they_are() -> None:
 
     async def work() -> None:
         async with Engine(Counted(SCHEDULE)) as engine:
-            streams = [engine.submit(prompt(n, most=2000)) for n in range(4)]
+            streams = [engine.submit(prompt(n, max_tokens=2000)) for n in range(4)]
             for stream in streams:
                 await anext(stream)
             with pytest.raises(Exception, match="it holds 2 requests, and 4 are in rows"):
                 await engine.swap(counted(buckets=[2]))
             for n, stream in enumerate(streams):
-                assert list((await stream.whole()).tokens) == plain(prompt(n, most=2000))[1:]
+                assert list((await stream.whole()).tokens) == plain(prompt(n, max_tokens=2000))[1:]
 
     run(work())
 
 
 def test_two_engines_share_nothing() -> None:
     """Of two in one process, each serves its own, and one goes on when the other fails."""
-    prompts = [prompt(n, most=20) for n in range(12)]
+    prompts = [prompt(n, max_tokens=20) for n in range(12)]
 
     async def work() -> list[Piece]:
         async with Engine(Counted(SCHEDULE)) as one, Engine(Counted(counted(most=2))) as other:
@@ -389,14 +393,14 @@ def test_text_comes_with_the_tokens_and_ends_at_a_stop_text() -> None:
     def decode(tokens: Any) -> str:
         return "".join(f"{token}." for token in tokens)
 
-    asked = prompt(1, most=8)
+    asked = prompt(1, max_tokens=8)
     want = decode(plain(asked))
     cut = want.index(f".{plain(asked)[3]}.")
 
     async def work() -> tuple[Piece, Piece]:
         async with Engine(Counted(SCHEDULE), decode=decode) as engine:
             stop = want[cut : cut + 4]
-            stopped = engine.submit(prompt(1, most=8, stop_texts=(stop,)))
+            stopped = engine.submit(prompt(1, max_tokens=8, stop_texts=(stop,)))
             return await engine.submit(asked).whole(), await stopped.whole()
 
     whole, stopped = run(work())
@@ -424,7 +428,7 @@ def test_an_observer_that_fails_is_logged_and_nothing_else(
 def test_observers_are_told_of_every_round() -> None:
     """Bucket, live rows, padding and what each request was given add up to the tokens of all."""
     noted = Noted()
-    prompts = [prompt(n, most=9) for n in range(3)]
+    prompts = [prompt(n, max_tokens=9) for n in range(3)]
 
     async def work() -> None:
         async with Engine(Counted(SCHEDULE), observers=[noted], trace=True) as engine:

@@ -101,7 +101,7 @@ async def crowd(engine: Engine) -> list[Piece]:
         stream = engine.submit(prompt)
         first = await anext(stream) if number % 2 else Piece()
         answers.append((first, asyncio.ensure_future(stream.whole())))
-        leaving = engine.submit(replace(prompt, most=100))
+        leaving = engine.submit(replace(prompt, max_tokens=100))
         if number % 3 == 0:
             await anext(leaving)
             leaving.cancel()
@@ -179,7 +179,7 @@ def test_rounds_go_over_from_kind_to_kind() -> None:
     async def work() -> None:
         decoder, done = TinyDecoder(kind("tree"), model()), asyncio.Event()
         async with Engine(decoder, observers=[noted]) as engine:
-            there = engine.submit(replace(prompts()[3], most=450))
+            there = engine.submit(replace(prompts()[3], max_tokens=450))
             readers = asyncio.gather(*(read(engine, number, done) for number in range(3)))
             for name in (*alike, *others):
                 await engine.swap(kind(name))
