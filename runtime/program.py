@@ -40,6 +40,7 @@ CARRIED = tuple(
         "devices/graph",
         "devices/events",
         "devices/pace",
+        "devices/one_thread",
         "devices/streams",
         "devices/host",
         "devices/tensors",

@@ -164,8 +164,10 @@ class Stream:
         return None if gate is None or gate.opened else gate
 
     def _work(self) -> None:
-        one_thread()
-        self._begun()
+        try:
+            one_thread()
+        finally:
+            self._begun()
         torch.set_grad_enabled(False)
         ring = True
         while ring:
