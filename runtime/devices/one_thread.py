@@ -14,6 +14,7 @@ _one_at_a_time = threading.Lock()
 def one_thread() -> None:
     """What torch is told on a thread is also what later threads begin with, so that is put back."""
     with _one_at_a_time:
+        torch.get_num_threads()  # else its first sum takes what later ones begin with, and sets it
         later: list[int] = []
         _elsewhere(lambda: later.append(torch.get_num_threads()))
         torch.set_num_threads(1)
