@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pages.console import agrees, brought_up_to_date, commands, printed, with_shown
+from pages.console import commands, printed
 from pages.files import write_files
+from pages.held import hold
 from plait.compiler.target import load_target
 from plait.runtime.bind import asked_for
 from plait.runtime.devices.accelerator import here
@@ -29,11 +30,7 @@ def test_the_commands_print_what_the_page_shows(
     assert write_files(text, tmp_path)
     for number, shown in enumerate(commands(text)):
         lines = printed(shown.command, tmp_path)
-        if request.config.getoption("--update-golden") and not agrees(shown.lines, lines):
-            text = with_shown(text, commands(text)[number], brought_up_to_date(shown.lines, lines))
-            page.write_text(text, encoding="utf-8")
-        elif not agrees(shown.lines, lines):
-            assert "\n".join(lines) == "\n".join(shown.lines), shown.command
+        hold(page, number, lines, request.config.getoption("--update-golden"))
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pages.console import Shown, agrees, brought_up_to_date, commands, printed, with_shown
+from pages.console import commands, printed
+from pages.held import hold
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "the-round.md"
@@ -45,19 +46,7 @@ def test_the_commands_of_a_row_print_what_the_page_shows(
     for number, shown in enumerate(SHOWN):
         if row in rows_of(shown.section):
             lines = printed(shown.command, folder)
-            if request.config.getoption("--update-golden") and not agrees(shown.lines, lines):
-                shown = rewritten(number, lines)
-            if not agrees(shown.lines, lines):
-                assert "\n".join(lines) == "\n".join(shown.lines), shown.command
-
-
-def rewritten(number: int, lines: list[str]) -> Shown:
-    """The command in the page, after what it shows was brought up to date there."""
-    text = PAGE.read_text(encoding="utf-8")
-    shown = commands(text)[number]
-    fresh = brought_up_to_date(shown.lines, lines)
-    PAGE.write_text(with_shown(text, shown, fresh), encoding="utf-8")
-    return commands(PAGE.read_text(encoding="utf-8"))[number]
+            hold(PAGE, number, lines, request.config.getoption("--update-golden"))
 
 
 def test_every_row_of_the_round_is_shown() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,17 @@ async def load(port: int, given: list[Case | int]) -> None:
     async with asyncio.TaskGroup() as group:
         for _ in range(CLIENTS):
             group.create_task(client())
+
+
+async def load_until(
+    port: int, given: Sequence[Case], begun: int, tell: Callable[[], object]
+) -> None:
+    """Has them ask, and calls `tell` while so many of them are being answered."""
+    loading = asyncio.ensure_future(load(port, list(given)))
+    while sum(bool(case.got) for case in given) < begun and not loading.done():
+        await asyncio.sleep(0.01)
+    tell()
+    await loading
 
 
 async def _nonsense(port: int, number: int) -> None:

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 from plait.runtime.models.tiny.checkpoint import Checkpoint, load_checkpoint
-from serving.load import Case, cases, judge, left_behind, load
+from serving.load import Case, cases, judge, left_behind, load, load_until
 from serving.process import Served, served
 
 REQUESTS = 300
@@ -105,15 +105,7 @@ def test_a_killed_server_tells_nobody_anything_wrong(
     arguments = ("--mode", "exact", "--set", "buckets=[16]")
     with served(log, *arguments, **how) as first:
         before = _digests(cache)
-
-        async def killed() -> None:
-            loading = asyncio.ensure_future(load(first.port, list(given)))
-            while sum(bool(case.got) for case in given) < 10:
-                await asyncio.sleep(0.01)
-            first.process.kill()
-            await loading
-
-        asyncio.run(killed())
+        asyncio.run(load_until(first.port, given, 10, first.process.kill))
         assert first.process.wait(30) == -signal.SIGKILL
     assert _digests(cache) == before
     assert all(case.problem or not case.done for case in given)
@@ -125,15 +117,7 @@ def test_a_killed_server_tells_nobody_anything_wrong(
     with served(log, *arguments, port=first.port, **how) as second:
         assert second.port == first.port
         last = Case("def end(self):\n", 60, given[0].sampling, None)
-
-        async def ended() -> None:
-            asking = asyncio.ensure_future(load(second.port, [last]))
-            while not last.got:
-                await asyncio.sleep(0.01)
-            second.process.send_signal(signal.SIGTERM)
-            await asking
-
-        asyncio.run(ended())
+        asyncio.run(load_until(second.port, [last], 1, second.process.terminate))
         assert second.process.wait(60) == 0
         assert (last.done, last.problem) == (1, "")
         with pytest.raises(ConnectionError):

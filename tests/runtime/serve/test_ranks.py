@@ -20,7 +20,7 @@ from plait.dsl.span import Source
 from plait.runtime.engine.prompt import Sampling
 from plait.runtime.models.tiny.checkpoint import Checkpoint, load_checkpoint
 from plait.runtime.schedule_json import to_json
-from serving.load import Case, expected, load
+from serving.load import Case, expected, load_until
 from serving.process import served
 from serving.ranks import ranks
 
@@ -86,15 +86,7 @@ def test_torchrun_serves_and_is_told_to_end(
             for labels in map(_labels, host.metrics())
             if labels.get("") == "plait_rounds_total"
         }
-
-        async def ended() -> None:
-            loading = asyncio.ensure_future(load(host.port, [last]))
-            while not last.got:
-                await asyncio.sleep(0.01)
-            host.process.send_signal(signal.SIGTERM)
-            await loading
-
-        asyncio.run(ended())
+        asyncio.run(load_until(host.port, [last], 1, host.process.terminate))
         host.process.wait(60)
         lines = [(line["rank"], line) for line in host.lines() if line["event"] == "ended"]
     assert (*found, last.got) == (*texts_of(checkpoint, [*given, last]),)
@@ -129,16 +121,8 @@ def test_a_killed_rank_fails_what_waits_for_it(
         other.wait_ready()
         other.processes[0].kill()
         port = one.wait_ready()
-
-        async def killed() -> None:
-            loading = asyncio.ensure_future(load(port, list(given)))
-            while sum(bool(case.got) for case in given) < 2:
-                await asyncio.sleep(0.01)
-            one.processes[1].kill()
-            await loading
-
         began = time.monotonic()
-        asyncio.run(killed())
+        asyncio.run(load_until(port, given, 2, one.processes[1].kill))
         assert time.monotonic() - began < 60
         assert one.ends() == [3, -signal.SIGKILL]
         assert other.ends() == [-signal.SIGKILL, 3]
