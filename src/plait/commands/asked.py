@@ -134,6 +134,15 @@ def compiled(options: argparse.Namespace, path: str) -> Schedule:
         raise Refused(str(error)) from None
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help="cpu (default), npu, npu:1, cuda or adversary",
+    )
+
+
 def add_unchecked(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unchecked",

@@ -10,7 +10,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.commands.asked import add_spec_arguments, add_unchecked, compiled, write_whole
+from plait.commands.asked import (
+    add_device,
+    add_spec_arguments,
+    add_unchecked,
+    compiled,
+    write_whole,
+)
 from plait.commands.interleavings import check_seeds, chosen, compare_seeds, run_mixing
 from plait.commands.log import show_log
 from plait.commands.outcome import show_outcome
@@ -58,12 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="exact (default): the same bits whatever the batch; f32: faster",
     )
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        metavar="NAME",
-        help="cpu (default), npu, npu:1, cuda or adversary",
-    )
+    add_device(parser)
     parser.add_argument(
         "--bodies",
         choices=("model", "mixing"),

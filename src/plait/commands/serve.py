@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from plait.commands.asked import add_spec_arguments, compiled
+from plait.commands.asked import add_device, add_spec_arguments, compiled
 from plait.commands.following import exchanges, follow_first, parallel_decoder
 from plait.commands.refusing import refusing_runs
 from plait.exit import DIFFERS, FINE, WRONG_ENVIRONMENT, Refused
@@ -88,12 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="f32",
         help="f32 (default), or exact: slower, and the same bits whatever shares the batch",
     )
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        metavar="NAME",
-        help="cpu (default), npu, npu:1, cuda or adversary",
-    )
+    add_device(parser)
     parser.add_argument(
         "--pages",
         type=int,
