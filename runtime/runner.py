@@ -265,6 +265,11 @@ class Runner:
         return {name: list(self._buffers[number]) for name, number in self._names.items()}
 
     @property
+    def bucket(self) -> int | None:
+        """The number of the bucket of the newest round; None: there was none, or its rank was idle."""
+        return self._begun[-1][1] if self._begun else None
+
+    @property
     def sizes(self) -> list[dict[str, int]]:
         """Of every bucket, smallest first."""
         return self._sizes

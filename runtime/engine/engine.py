@@ -1,7 +1,7 @@
 """`plait.Engine`: requests in, tokens out.
 
 Everything that is public runs on one event loop; rounds run on a thread behind it. The two hand each
-other calls and share nothing else, but for the mark that a request is cancelled.
+other calls and share nothing else, but for the marks that a request is cancelled, or read whole.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Engine:
         accepted = self._places.add(ticket, mailbox)
         self._watch("queued", told.Request(number, prompt), self.waiting)
         self._rounds.ask(partial(self._rounds.submit, ticket))
-        return Stream(number, mailbox, partial(self._cancel, ticket), accepted)
+        return Stream(number, mailbox, ticket, partial(self._cancel, ticket), accepted)
 
     async def drain(self) -> None:
         """Takes no more requests, and returns when those it has have ended."""

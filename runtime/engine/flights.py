@@ -51,7 +51,8 @@ class Flights:
         self._leader.round()
         issued = time.perf_counter_ns()
         round = bound.runner.step(**sizes)
-        number = bound.runner.bucket_for(**sizes)
+        number = bound.runner.bucket
+        assert number is not None
         bucket = bound.runner.sizes[number][bound.decoder.dim]
         self._flight = Flight(round, tuple(self._rows.live), bucket, bound.route(number), issued)
 

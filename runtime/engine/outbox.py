@@ -21,6 +21,8 @@ class Outbox:
         self._send = send
         self._watch = watch
         self._said: list[Call] = []
+        self._awaited = False
+        """Whether somebody waits for any of it."""
 
     @property
     def watched(self) -> bool:
@@ -29,23 +31,29 @@ class Outbox:
 
     def say(self, call: Call) -> None:
         self._said.append(call)
+        self._awaited = True
 
     def tell(self, what: str, event: object) -> None:
         """An event, to whoever watches."""
         if self._watch is not None:
-            self._said.append(partial(self._watch, what, event))
+            self.say(partial(self._watch, what, event))
 
     def give(self, ticket: Ticket, tokens: Iterable[int], logprobs: Iterable[Logprob]) -> None:
         """New tokens of a request, up to its end."""
+        first = not ticket.tokens
         piece = ticket.take(tokens, logprobs)
-        if piece is not None:
-            self._said.append(partial(ticket.put, piece))
+        if piece is None:
+            return
+        self._said.append(partial(ticket.put, piece))
+        if first or piece.end is not None or not ticket.read_whole:
+            self._awaited = True
 
     def finish(self, ticket: Ticket, end: End, error: str = "") -> None:
         """Ends a request as it stands."""
-        self._said.append(partial(ticket.put, ticket.close(end, error)))
+        self.say(partial(ticket.put, ticket.close(end, error)))
 
     def post(self) -> None:
-        if self._said:
-            said, self._said = self._said, []
+        """Sends what was said, once somebody waits for any of it: to wake the loop takes time of rounds."""
+        if self._awaited:
+            said, self._said, self._awaited = self._said, [], False
             self._send(said)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from plait.runtime.engine.piece import Piece, joined
+from plait.runtime.engine.ticket import Ticket
 
 
 class Mailbox:
@@ -48,12 +49,14 @@ class Stream:
         self,
         number: int,
         mailbox: Mailbox,
+        ticket: Ticket,
         cancel: Callable[[], None],
         accepted: asyncio.Future[None],
     ):
         self.number = number
         """Of all requests of the engine, in the order of `submit`."""
         self._mailbox = mailbox
+        self._ticket = ticket
         self._cancel = cancel
         self._accepted = accepted
         self._read = False
@@ -68,7 +71,8 @@ class Stream:
             self._cancel()
 
     async def whole(self) -> Piece:
-        """All that is left, in one piece."""
+        """All that is left, in one piece. Cheaper than to read and to join: nothing comes before the end."""
+        self._ticket.read_whole = True
         return joined([piece async for piece in self])
 
     def __aiter__(self) -> Stream:

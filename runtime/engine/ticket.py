@@ -27,6 +27,8 @@ class Ticket:
         self.error = ""
         self.cancelled = False
         """Set by whoever reads; the rounds see to it."""
+        self.read_whole = False
+        """Whether nobody waits for what comes before its end. Set by whoever reads."""
         self.reused = 0
         self._text = None if decode is None else Text(decode, prompt.stop_texts)
 
