@@ -9,8 +9,9 @@ PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c c
 demo: $(VENV)/with-run
 	$(VENV)/bin/plait run examples/eagle.spec
 
+# Two at a time, as some tests start servers, ranks or threads of their own.
 test: $(VENV)/with-test
-	$(VENV)/bin/python -m pytest -q
+	$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(VENV)/with-dev
 	$(VENV)/bin/ruff check .
