@@ -51,7 +51,8 @@ class Limits:
     new: int | None = None
     """New tokens of a request; None: as the model's context."""
     patience: float = 30.0
-    """Seconds for which the head of a request may take to come, and as many for its body."""
+    """Seconds for which the head of a request may take to come, as many for its body, and for which a client
+    may take nothing of its answer."""
     deadline: float | None = None
     """Seconds after which a request is ended as it stands."""
 

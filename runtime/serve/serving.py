@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plait.runtime.serve.app import app
-from plait.runtime.serve.heads import patient, room
+from plait.runtime.serve.connections import patient, room
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers

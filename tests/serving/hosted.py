@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,6 +93,16 @@ class Hosted:
     def call(self, what: Callable[[], object]) -> None:
         """Has something done on its event loop."""
         self._loop.call_soon_threadsafe(what)
+
+    def connect(self, request: bytes) -> socket.socket:
+        """One who has asked, and reads as it likes: little is kept for it on the way."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.settimeout(30)
+        made.connect(("127.0.0.1", self.port))
+        made.sendall(request)
+        return made
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         return self.ask("GET", path, None, headers)[:2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,8 +20,6 @@ EVERY = 0.25
 """Seconds from one look to the next."""
 BEAT = 15.0
 """Seconds of silence after which an empty line is sent."""
-PATIENCE = 10.0
-"""Seconds in which one has to take what it is sent."""
 
 Client = tuple[str, int]
 
@@ -32,7 +29,8 @@ class Seat:
 
     def __init__(self, client: Client | None):
         self.client = client
-        self.sending_since: float | None = None
+        self.sending = False
+        """Whether it has yet to take what it was sent."""
         self.left = False
         self.news = asyncio.Event()
 
@@ -50,11 +48,9 @@ class Watchers:
         cut: Callable[[Client], None],
         *,
         most: int = MOST,
-        patience: float = PATIENCE,
     ):
         self.feed = feed
         self.most = most
-        self.patience = patience
         self.seats: set[Seat] = set()
         self._look = look
         self._cut = cut
@@ -67,7 +63,7 @@ class Watchers:
         self._ended = True
         for seat in self.seats:
             seat.news.set()
-            if seat.sending_since is not None and seat.client is not None:
+            if seat.sending and seat.client is not None:
                 self._cut(seat.client)
 
     @contextmanager
@@ -107,12 +103,9 @@ class Watchers:
     async def _run(self) -> None:
         while True:
             text = f"data: {json.dumps(self._look(), separators=(',', ':'))}\n\n"
-            slow = time.monotonic() - self.patience
-            for seat in self.seats:
-                if text != self._text:
+            if text != self._text:
+                for seat in self.seats:
                     seat.news.set()
-                if seat.sending_since is not None and seat.sending_since < slow and seat.client:
-                    self._cut(seat.client)
             self._text = text
             await asyncio.sleep(EVERY)
 
@@ -135,10 +128,10 @@ class Watching(Response):
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 while (text := await self.watchers.next(seat)) is not None:
-                    seat.sending_since = time.monotonic()
+                    seat.sending = True
                     message = {"type": "http.response.body", "body": text.encode()}
                     await send(message | {"more_body": True})
-                    seat.sending_since = None
+                    seat.sending = False
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
             finally:
                 leaving.cancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from plait.runtime.serve.page import watchers as pace
 from plait.runtime.serve.page.feed import LONGEST, Feed
 from plait.runtime.serve.page.timeline import LETTERS, MOST, timeline
 from plait.runtime.serve.page.watchers import Watchers
+from plait.runtime.serve.served import Limits
 from plait.runtime.trace import Slice
 from serving.events import events, status_of
 from serving.hosted import Hosted, hosted
@@ -60,14 +60,7 @@ async def watching(host: Hosted, **headers: str) -> AsyncIterator[asyncio.Stream
         writer.close()
 
 
-def stuck(host: Hosted) -> socket.socket:
-    """One who asks to watch, and reads nothing."""
-    host.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    made.connect(("127.0.0.1", host.port))
-    made.sendall(b"GET /rounds HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    return made
+WATCH = b"GET /rounds HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def flood(host: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,11 +179,10 @@ def test_one_who_reads_nothing_is_cut_off_and_holds_nobody_up(
                     return most
         raise AssertionError("it has ended")
 
-    with hosted() as host:
-        watchers_of(host).patience = 0.5
+    with hosted(limits=Limits(patience=0.5)) as host:
         flood(host, monkeypatch)
-        with stuck(host):
-            until(lambda: any(seat.sending_since for seat in list(watchers_of(host).seats)))
+        with host.connect(WATCH):
+            until(lambda: any(seat.sending for seat in list(watchers_of(host).seats)))
             assert host.post("/v1/completions", BODY)[0] == 200
             most = asyncio.run(asyncio.wait_for(read_on(host), 30))
         until(lambda: not host.feed.watched)
@@ -236,8 +228,8 @@ def test_watchers_do_not_keep_a_server_from_ending(monkeypatch: pytest.MonkeyPat
 
     with hosted(grace=1000) as host:
         flood(host, monkeypatch)
-        with stuck(host):
-            until(lambda: any(seat.sending_since for seat in list(watchers_of(host).seats)))
+        with host.connect(WATCH):
+            until(lambda: any(seat.sending for seat in list(watchers_of(host).seats)))
             asyncio.run(watch(host))
             host.thread.join(60)
             assert host.peaceful

@@ -250,6 +250,51 @@ def test_a_head_that_does_not_come_is_not_waited_for(head: bytes, first: bool) -
         assert host.get("/healthz")[0] == 200
 
 
+def streaming(**fields: Any) -> bytes:
+    """A request for a completion, as it goes over a connection of its own."""
+    body = json.dumps({**MODEL, "prompt": "a", "stream": True, **fields}).encode()
+    head = (
+        "POST /v1/completions HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+@pytest.mark.parametrize("tokens", [100, 4000])
+def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(
+    tokens: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While it is made, which then ends as cancelled, or when all of it waits to be taken."""
+    caplog.set_level(logging.INFO, "plait.serve")
+    with hosted(limits=Limits(patience=0.3)) as host:
+        with host.connect(streaming(max_tokens=tokens)):
+            until(lambda: host.server._uvicorn.server_state.connections)
+            until(lambda: not host.server._uvicorn.server_state.connections)
+        until(lambda: any("end" in line for line in lines(caplog)))
+        assert host.get("/healthz")[0] == 200
+    (ended,) = [line for line in lines(caplog) if "end" in line]
+    assert (ended["end"], ended["status"]) == (
+        ("cancelled", 499) if tokens == 4000 else ("length", 200)
+    )
+
+
+def test_a_client_that_reads_slowly_has_all_of_its_answer() -> None:
+    """However much longer that takes than one that takes nothing is waited for."""
+    with hosted(limits=Limits(patience=0.8)) as host:
+        with host.connect(streaming(max_tokens=100)) as client:
+            start, answer = time.monotonic(), b""
+            while part := client.recv(2000):
+                answer += part
+                time.sleep(0.25)
+    given = [json.loads(line[6:]) for line in answer.splitlines() if line.startswith(b"data: {")]
+    assert sum(len(one["choices"][0]["text"]) for one in given) == 100
+    assert b"data: [DONE]" in answer
+    assert time.monotonic() - start > host.service.limits.patience
+
+
 def test_connections_leave_files_to_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many come at once: what is more than half of the files is closed, and the others are heard."""
     monkeypatch.setattr(resource, "getrlimit", lambda what: (64, 64))

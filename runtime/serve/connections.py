@@ -1,4 +1,4 @@
-"""How many connections there may be, and that those that ask for nothing take no place of those that do."""
+"""How many connections there may be, and that none is held by who neither asks for anything nor takes it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ def room() -> tuple[int, int]:
 def patient(seconds: float) -> type[H11Protocol]:
     """HTTP as uvicorn speaks it, with so long for the head of each request to come.
 
-    An eighth more connections than may be there are told so; one more is closed unheard.
+    Who takes nothing of what waits for it is given as long. An eighth more connections than may be
+    there are told so; one more is closed unheard.
     """
 
-    class Heads(H11Protocol):
+    class Connection(H11Protocol):
         _late: asyncio.TimerHandle | None = None
+        _stuck: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            transport.set_write_buffer_limits(0)  # writing pauses when anything waits to be taken
             if 8 * len(self.connections) > 9 * (self.limit_concurrency or CONNECTIONS):
                 transport.abort()
             else:
@@ -50,7 +53,32 @@ def patient(seconds: float) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._in_time()
+            self._unstick()
             super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._watch_whether_taken(self.transport.get_write_buffer_size())
+
+        def resume_writing(self) -> None:
+            self._unstick()
+            super().resume_writing()
+
+        def _watch_whether_taken(self, waits: int) -> None:
+            self._stuck = self.loop.call_later(seconds, self._look_whether_taken, waits)
+
+        def _look_whether_taken(self, waited: int) -> None:
+            waits = self.transport.get_write_buffer_size()
+            if waits < waited:  # slowly, but it reads
+                self._watch_whether_taken(waits)
+            else:
+                self._stuck = None
+                self.transport.abort()
+
+        def _unstick(self) -> None:
+            if self._stuck is not None:
+                self._stuck.cancel()
+                self._stuck = None
 
         def _in_time(self) -> None:
             if self._late is not None:
@@ -61,4 +89,4 @@ def patient(seconds: float) -> type[H11Protocol]:
             self._late = None
             self.transport.abort()
 
-    return Heads
+    return Connection
