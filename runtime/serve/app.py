@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from plait.runtime.engine.engine import EngineClosed
 from plait.runtime.engine.raised import words
@@ -112,6 +113,18 @@ def app(
     )
     made.router.redirect_slashes = False  # it would send a client where its Host header says
     return made
+
+
+def crowded(service: Service) -> ASGIApp:
+    """What answers on a connection that is one too many."""
+    refuse = _refuser(service)
+    headers = {"Retry-After": "1", "Connection": "close"}
+    error = ApiError(503, "there are as many connections as may be: try again", headers=headers)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await refuse(Request(scope), error)(scope, receive, send)
+
+    return answer
 
 
 def _refuser(service: Service) -> Callable[[Request, Exception], Response]:

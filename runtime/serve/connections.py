@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
 
 import h11
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from plait.runtime.serve.errors import error_body
 
 CONNECTIONS = 768
 """At a time; one more is answered with 503."""
@@ -25,11 +29,11 @@ def room() -> tuple[int, int]:
     return min(CONNECTIONS, files // 2), min(AT_ONCE, files // 8)
 
 
-def patient(seconds: float) -> type[H11Protocol]:
+def protocol(seconds: float, most: int, crowded: ASGIApp) -> type[H11Protocol]:
     """HTTP as uvicorn speaks it, with so long for the head of each request to come.
 
-    Who takes nothing of what waits for it is given as long. An eighth more connections than may be
-    there are told so; one more is closed unheard.
+    Who takes nothing of what waits for it is given as long. Of more connections than `most`, an eighth
+    are answered by `crowded`, and further ones closed unheard.
     """
 
     class Connection(H11Protocol):
@@ -39,10 +43,13 @@ def patient(seconds: float) -> type[H11Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             transport.set_write_buffer_limits(0)  # writing pauses when anything waits to be taken
-            if 8 * len(self.connections) > 9 * (self.limit_concurrency or CONNECTIONS):
+            there = len(self.connections)
+            if 8 * there > 9 * most:
                 transport.abort()
-            else:
-                self._late = self.loop.call_later(seconds, self._give_up)
+                return
+            if there > most:
+                self.app = crowded
+            self._late = self.loop.call_later(seconds, self._give_up)
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
@@ -79,6 +86,19 @@ def patient(seconds: float) -> type[H11Protocol]:
             if self._stuck is not None:
                 self._stuck.cancel()
                 self._stuck = None
+
+        def send_400_response(self, msg: str) -> None:
+            """As uvicorn, but in the API's form."""
+            body = json.dumps(error_body(400, "what came is no HTTP request")).encode()
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(body)).encode()),
+                (b"connection", b"close"),
+            ]
+            head = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
 
         def _in_time(self) -> None:
             if self._late is not None:

@@ -13,8 +13,8 @@ import uvicorn
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from plait.runtime.serve.app import app
-from plait.runtime.serve.connections import patient, room
+from plait.runtime.serve.app import app, crowded
+from plait.runtime.serve.connections import protocol, room
 from plait.runtime.serve.log import say
 from plait.runtime.serve.page.paths import page_routes, state
 from plait.runtime.serve.page.watchers import Watchers
@@ -54,12 +54,11 @@ class Server:
                 app(service, token, hosts, routes),
                 lifespan="off",
                 loop="asyncio",
-                http=patient(service.limits.patience),
+                http=protocol(service.limits.patience, most, crowded(service)),
                 ws="none",
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                limit_concurrency=most,
                 backlog=at_once,
                 timeout_graceful_shutdown=math.ceil(grace) + LAST,
             )

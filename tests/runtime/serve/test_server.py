@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import io
 import json
 import logging
@@ -307,6 +308,42 @@ def test_connections_leave_files_to_be_opened(monkeypatch: pytest.MonkeyPatch) -
         for client in clients:
             client.close()
         until(lambda: host.get("/healthz")[0] == 200)
+
+
+def test_a_connection_too_many_is_told_so_in_the_form_of_the_api(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And is closed, while those that were there before are served on; there is room again when they go."""
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (64, 64))
+    with hosted() as host:
+        first = http.client.HTTPConnection("127.0.0.1", host.port, timeout=30)
+        first.request("GET", "/v1/models")
+        assert first.getresponse().read()
+        address = ("127.0.0.1", host.port)
+        others = [socket.create_connection(address, timeout=30) for _ in range(31)]
+        there = host.server._uvicorn.server_state.connections
+        until(lambda: len(there) == 32)
+        status, answer, headers = host.ask("GET", "/v1/models", None)
+        assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+        assert answer["error"] == {
+            "message": "there are as many connections as may be: try again",
+            "type": "server_error",
+            "param": None,
+            "code": None,
+        }
+        first.request("GET", "/v1/models")
+        assert first.getresponse().status == 200
+        for client in others:
+            client.close()
+        until(lambda: host.get("/v1/models")[0] == 200)
+        first.close()
+
+
+def test_what_is_no_http_is_told_so_in_the_form_of_the_api() -> None:
+    with hosted() as host, host.connect(b"one two three\r\n\r\n") as client:
+        head, _, body = b"".join(iter(lambda: client.recv(1 << 16), b"")).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"application/json" in head
+    assert json.loads(body)["error"]["message"] == "what came is no HTTP request"
 
 
 def test_one_too_many_is_told_when_to_come_again() -> None:
