@@ -1,7 +1,4 @@
-"""Whole rounds give the target's distribution: the first four tokens jointly, by chi-square, at fixed seeds.
-
-The soak has 100,000 draws of every one of these.
-"""
+"""Whole rounds give the target's distribution: the first four tokens jointly, by chi-square, at fixed seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +11,9 @@ from drawing.sampled import SAMPLINGS, fit
 from plait.runtime.engine.prompt import Sampling
 from plait.runtime.sampling import choosing, counter, rejecting
 
-DRAWS = 16_384
+DRAWS = 100_000
+FEW = 8_192
+"""With which a wrong rule is seen already."""
 PLAIN = Sampling(temperature=1.0)
 CHANCE = 1e-3
 """Less likely than this, and what came out is not the distribution."""
@@ -38,9 +37,9 @@ WRONG: dict[str, tuple[str, Callable[..., torch.Tensor]]] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_rule_of_rejection_is_seen(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By half as many draws, in the tree, which has every rule in it."""
+    """In the tree, which has every rule in it."""
     monkeypatch.setattr(rejecting, *WRONG[wrong])
-    found = fit("tree rejected", PLAIN, DRAWS // 2, capture=False)
+    found = fit("tree rejected", PLAIN, FEW, capture=False)
     assert found.p < CHANCE / 1000, found
 
 
@@ -58,12 +57,12 @@ def test_numbers_that_are_shared_are_seen(
         return counter.exponential(seed, position, draw, vocab)
 
     monkeypatch.setattr(choosing, "exponential", careless)
-    found = fit(rounds, PLAIN, DRAWS // 4, capture=False)
+    found = fit(rounds, PLAIN, FEW // 2, capture=False)
     assert found.p < CHANCE / 1000, found
 
 
 def test_a_draw_that_is_used_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a token is accepted must not be told by the number that it was drafted with."""
     monkeypatch.setattr(rejecting, "ACCEPT", counter.DRAFT)
-    found = fit("tree rejected", PLAIN, DRAWS // 2, capture=False)
+    found = fit("tree rejected", PLAIN, FEW, capture=False)
     assert found.p < CHANCE / 1000, found
