@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from plait.runtime.devices.base import Device
 from plait.runtime.engine import observer as told
 from plait.runtime.engine.bound import Binder
+from plait.runtime.engine.changes import Swap
 from plait.runtime.engine.check import check_prompt
 from plait.runtime.engine.decoder import Decoder
 from plait.runtime.engine.observer import Observer
@@ -27,7 +28,7 @@ from plait.runtime.engine.policy import Policy
 from plait.runtime.engine.prompt import Prompt
 from plait.runtime.engine.raised import words
 from plait.runtime.engine.reported import check_reports
-from plait.runtime.engine.rounds import Rounds, Swap
+from plait.runtime.engine.rounds import Rounds
 from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.text import Decode
 from plait.runtime.engine.ticket import Ticket

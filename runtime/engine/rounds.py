@@ -10,7 +10,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,11 +18,11 @@ from torch import Tensor
 
 from plait.runtime.devices.job import PhaseError
 from plait.runtime.devices.one_thread import one_thread
-from plait.runtime.engine import logprobs as log
 from plait.runtime.engine import observer as told
-from plait.runtime.engine.admission import Admission, Prepared
+from plait.runtime.engine.admission import Admission
 from plait.runtime.engine.bound import Binder, Bound
-from plait.runtime.engine.decoder import Decoder, Entered
+from plait.runtime.engine.changes import Changes, Swap
+from plait.runtime.engine.decoder import Decoder
 from plait.runtime.engine.flights import Flights
 from plait.runtime.engine.leading import Leader
 from plait.runtime.engine.outbox import Call, Outbox
@@ -33,19 +32,10 @@ from plait.runtime.engine.raised import tellable, words
 from plait.runtime.engine.rows import Rows
 from plait.runtime.engine.schedules import Schedules
 from plait.runtime.engine.ticket import Ticket
-from plait.runtime.ranks.error import RankError
 from plait.runtime.schedule import Schedule
 
 LONGEST_REST = 3600.0
 """Seconds, which is less than a deadline may be, and than a thread can wait."""
-AT_ONCE = 4
-"""Requests that come into rows between two rounds when others are there already."""
-
-
-@dataclass(frozen=True)
-class Swap:
-    bound: Bound
-    done: Callable[[BaseException | None], None]
 
 
 class Rounds:
@@ -73,9 +63,6 @@ class Rounds:
         self._stopping = False
         self._called_off = False
         """Whether somebody has cancelled since that was looked into."""
-        self._ends = False
-        """Whether a request in a row is to end before it is done."""
-        self._swaps: deque[Swap] = deque()
 
     # From any thread
 
@@ -131,7 +118,7 @@ class Rounds:
         self._called_off = True
 
     def swap(self, swap: Swap) -> None:
-        self._swaps.append(swap)
+        self._changes.swaps.append(swap)
 
     def stop(self) -> None:
         self._stopping = True
@@ -139,7 +126,7 @@ class Rounds:
     def held(self, answer: Callable[[dict[str, int]], None]) -> None:
         """What the decoder has in use, when no round is in flight and what has ended is gone."""
         self._guarded(self._flights.settle)
-        self._arrange(self.rows.bound)
+        self._changes.make(self.rows.bound)
         self._out.say(partial(answer, dict(self.decoder.held())))
 
     def _begin(self) -> None:
@@ -153,6 +140,9 @@ class Rounds:
         self._leader = Leader.of(first)
         self.rows = Rows(first, self._leader.around)
         self._admission = Admission(self.rows, self._out)
+        self._changes = Changes(
+            self.rows, self._admission, self._schedules, self._out, bool(self._prepare)
+        )
         self._flights = Flights(self.rows, self._leader, self._schedules, self._out)
 
     def _turn(self) -> None:
@@ -163,12 +153,12 @@ class Rounds:
         self._end_early()
         self._admission.admit()
         chosen = self._schedules.next(self.rows.bound, len(self.rows.live))
-        if chosen is not self.rows.bound or self._rows_change():
+        if chosen is not self.rows.bound or self._changes.due():
             self._guarded(self._flights.settle)
-            self._arrange(chosen)
+            self._changes.make(chosen)
         if self.rows.live:
             self._guarded(self._flights.issue)
-        elif self._admission.empty and not self._swaps:
+        elif self._admission.empty and not self._changes.swaps:
             self._out.post()
             self._rest()
         self._admission.run_a_part()
@@ -189,7 +179,7 @@ class Rounds:
         now = time.monotonic()
         if self._admission.pass_dues(now) or self._called_off:
             self._called_off = False
-            self._ends = any(ticket.called_off(now) for ticket in self.rows.live)
+            self._changes.ends = any(ticket.called_off(now) for ticket in self.rows.live)
             self._admission.end_early(now)
 
     def _close(self, failure: BaseException | None) -> BaseException | None:
@@ -197,11 +187,8 @@ class Rounds:
         if failure is None:
             failure = self._end_with_the_others()
         self._schedules.close()
-        for swap in self._swaps:
-            swap.bound.runner.close()
-            error = failure or RuntimeError("the engine was closed before it went over")
-            self._out.say(partial(swap.done, error))
         if hasattr(self, "rows"):
+            self._changes.close(failure)
             self._admission.close()
             self.rows.empty()
         return failure
@@ -244,96 +231,4 @@ class Rounds:
             if ticket.end is None and not mend:
                 self._out.finish(ticket, End.FAILED, words(error))
             elif ticket.end is None:
-                self._enter_again(ticket)
-
-    # Rows
-
-    def _rows_change(self) -> bool:
-        return bool(
-            self._ends
-            or self._swaps
-            or any(ticket.end is not None for ticket in self.rows.live)
-            or self._admission.next() is not None
-        )
-
-    def _arrange(self, chosen: Bound) -> None:
-        """Takes out what has ended, goes over to another schedule, puts in what is ready."""
-        self._take_out()
-        if chosen is not self.rows.bound:
-            self._go_over(chosen, "policy")
-        while self._swaps:
-            self._do_swap(self._swaps.popleft())
-        most = AT_ONCE if self.rows.live else self.rows.bound.slots
-        for _ in range(most):
-            if (one := self._admission.next()) is None:
-                break
-            self._admission.remove(one)
-            self._put_in(one)
-
-    def _take_out(self) -> None:
-        now = time.monotonic()
-        self._ends = False
-        for row in reversed(range(len(self.rows.live))):
-            ticket = self.rows.live[row]
-            if ticket.end is None and (why := ticket.called_off(now)):
-                self._out.finish(ticket, why)
-            if ticket.end is not None:
-                self.rows.leave(row)
-
-    def _put_in(self, one: Prepared) -> None:
-        ticket = one.ticket
-        began = time.monotonic()
-        try:
-            entered = self._enter(ticket)
-        finally:
-            one.close()
-        if entered is None:
-            return
-        ticket.reused = entered.reused
-        request = told.Request(ticket.number, ticket.prompt)
-        took = time.monotonic() - began
-        event = told.Entered(request, began - ticket.given, took, entered.reused)
-        self._out.tell("entered", event)
-        self._give_first(ticket, entered)
-
-    def _enter_again(self, ticket: Ticket) -> None:
-        if (entered := self._enter(ticket)) is not None:
-            self._give_first(ticket, entered)
-
-    def _enter(self, ticket: Ticket) -> Entered | None:
-        """Puts a request into the next row; None: it has failed there."""
-        try:
-            return self.rows.enter(ticket)
-        except RankError:
-            raise
-        except Exception as error:
-            self._out.finish(ticket, End.FAILED, words(error))
-            return None
-
-    def _give_first(self, ticket: Ticket, entered: Entered) -> None:
-        self._out.give(ticket, [entered.token], log.of_prompt(ticket.prompt, entered))
-        if ticket.end is not None:
-            self.rows.leave(len(self.rows.live) - 1)
-
-    def _do_swap(self, swap: Swap) -> None:
-        try:
-            self.rows.check_fits(swap.bound)
-            if self._prepare:
-                swap.bound.runner.prepare()
-            elif self.rows.live:
-                swap.bound.runner.prepare(**swap.bound.sizes(len(self.rows.live)))
-        except Exception as error:
-            swap.bound.runner.close()
-            self._out.say(partial(swap.done, tellable(error)))
-            return
-        self._go_over(swap.bound, "asked")
-        self._schedules.swap(swap.bound)
-        self._out.say(partial(swap.done, None))
-
-    def _go_over(self, bound: Bound, why: str) -> None:
-        again = bool(not self.rows.go_over(bound) and self.rows.live)
-        if again:
-            for ticket in self.rows.empty(keep=True):
-                self._enter_again(ticket)
-        event = told.Swapped(bound.schedule.name, bound.settings, why, again)
-        self._out.tell("swapped", event)
+                self._changes.enter_again(ticket)

@@ -1,4 +1,4 @@
-"""Whole rounds give the target's distribution: the first four tokens jointly, by chi-square, at fixed seeds."""
+"""Whole rounds give the target's distribution: four tokens jointly, by chi-square, at fixed seeds."""
 
 from __future__ import annotations
 
