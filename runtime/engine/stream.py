@@ -25,9 +25,14 @@ class Mailbox:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for a piece."""
+        return self._reader is not None
+
     async def get(self) -> Piece:
         """Raises RuntimeError when somebody waits already, who would wait for ever."""
-        if self._reader is not None:
+        if self.awaited:
             raise RuntimeError("somebody reads this stream already: it is for one reader")
         while not self.pieces:
             self._reader = asyncio.get_running_loop().create_future()
@@ -71,8 +76,8 @@ class Stream:
             self._cancel()
 
     async def whole(self) -> Piece:
-        """All that is left, in one piece. Cheaper than to read and to join: nothing comes before the end."""
-        self._ticket.read_whole = True
+        """All that is left, in one piece. No piece between the first and the last wakes the event loop."""
+        self._ticket.read_whole = not self._mailbox.awaited
         return joined([piece async for piece in self])
 
     def __aiter__(self) -> Stream:

@@ -7,6 +7,10 @@ import ipaddress
 import os
 import socket
 
+KEPT = 1 << 16
+"""Bytes that the machine keeps for each client that has yet to read them: as many as that one may have taken
+unknown to the server, which waits only so long for one that takes nothing."""
+
 
 class AddressError(Exception):
     """There is no such address, or it is taken. The text is one clear line."""
@@ -16,12 +20,14 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that clients may connect to from now on. Raises AddressError."""
     family, address = _resolved(host, port)
     try:
-        return socket.create_server(address, family=family, backlog=512)
+        made = socket.create_server(address, family=family, backlog=512)
     except OSError as error:
         # Its own words repeat the address.
         why = os.strerror(error.errno) if error.errno else error
         mend = "; --port takes another" if error.errno == errno.EADDRINUSE else ""
         raise AddressError(f"{host}:{port}: {why}{mend}") from None
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KEPT)
+    return made
 
 
 def is_loopback(host: str) -> bool:

@@ -39,6 +39,7 @@ def protocol(seconds: float, most: int, crowded: ASGIApp) -> type[H11Protocol]:
     class Connection(H11Protocol):
         _late: asyncio.TimerHandle | None = None
         _stuck: asyncio.TimerHandle | None = None
+        _too_many = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -47,16 +48,24 @@ def protocol(seconds: float, most: int, crowded: ASGIApp) -> type[H11Protocol]:
             if 8 * there > 9 * most:
                 transport.abort()
                 return
-            if there > most:
-                self.app = crowded
+            self._too_many = there > most
             self._late = self.loop.call_later(seconds, self._give_up)
 
         def data_received(self, data: bytes) -> None:
+            self._too_many = self._too_many and len(self.connections) > most
+            self.app = crowded if self._too_many else self.config.loaded_app
             super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
+            if not self._between_requests:
                 self._in_time()
-            elif self._late is None:  # a part of the next head, for which uvicorn waits without end
+            elif self._late is None:  # a part of what uvicorn waits for without end
                 self._late = self.loop.call_later(seconds, self._give_up)
+
+        @property
+        def _between_requests(self) -> bool:
+            """Whether the next head is waited for, or the rest of a body that was answered unread."""
+            state = self.conn.their_state
+            answered = self.cycle is not None and self.cycle.response_complete
+            return state is h11.IDLE or (state is h11.SEND_BODY and answered)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._in_time()
@@ -88,8 +97,12 @@ def protocol(seconds: float, most: int, crowded: ASGIApp) -> type[H11Protocol]:
                 self._stuck = None
 
         def send_400_response(self, msg: str) -> None:
-            """As uvicorn, but in the API's form."""
-            body = json.dumps(error_body(400, "what came is no HTTP request")).encode()
+            """As uvicorn, but in the API's form, and nothing where an answer has begun or ended."""
+            if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+                self.transport.abort()
+                return
+            why = "what came is no HTTP request, or its head is too long"
+            body = json.dumps(error_body(400, why)).encode()
             headers = [
                 (b"content-type", b"application/json"),
                 (b"content-length", str(len(body)).encode()),

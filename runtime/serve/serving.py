@@ -113,9 +113,10 @@ class Server:
         asyncio.get_running_loop().call_later(self.grace, self.service.cut)
 
     def _cut(self, client: tuple[str, int]) -> None:
-        """Breaks the connection of a client, which may not have read what it was sent."""
+        """Breaks the connection of a client that has not taken all it was sent."""
         for one in list(self._uvicorn.server_state.connections):
-            if isinstance(one, H11Protocol) and one.client == client:
+            ours = isinstance(one, H11Protocol) and one.client == client
+            if ours and one.transport.get_write_buffer_size():
                 one.transport.abort()
 
 

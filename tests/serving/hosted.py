@@ -104,6 +104,11 @@ class Hosted:
         made.sendall(request)
         return made
 
+    def waited_for(self) -> bool:
+        """Whether a client has yet to take what it was sent."""
+        there = list(self.server._uvicorn.server_state.connections)
+        return any(one.transport.get_write_buffer_size() for one in there if one.transport)
+
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         return self.ask("GET", path, None, headers)[:2]
 

@@ -29,8 +29,6 @@ class Seat:
 
     def __init__(self, client: Client | None):
         self.client = client
-        self.sending = False
-        """Whether it has yet to take what it was sent."""
         self.left = False
         self.news = asyncio.Event()
 
@@ -38,7 +36,7 @@ class Seat:
 class Watchers:
     """One text for all of them. Looks run on the event loop, and only while somebody watches.
 
-    `cut` breaks the connection of a client.
+    `cut` breaks the connection of a client that has not taken all it was sent.
     """
 
     def __init__(
@@ -63,7 +61,7 @@ class Watchers:
         self._ended = True
         for seat in self.seats:
             seat.news.set()
-            if seat.sending and seat.client is not None:
+            if seat.client is not None:
                 self._cut(seat.client)
 
     @contextmanager
@@ -128,10 +126,8 @@ class Watching(Response):
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 while (text := await self.watchers.next(seat)) is not None:
-                    seat.sending = True
                     message = {"type": "http.response.body", "body": text.encode()}
                     await send(message | {"more_body": True})
-                    seat.sending = False
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
             finally:
                 leaving.cancel()

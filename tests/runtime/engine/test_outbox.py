@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from plait.runtime.engine.outbox import Call, Outbox
 from plait.runtime.engine.piece import End, Piece
 from plait.runtime.engine.prompt import Prompt
+from plait.runtime.engine.stream import Mailbox, Stream
 from plait.runtime.engine.ticket import Ticket
 
 
@@ -65,3 +70,20 @@ def test_what_waits_goes_out_in_its_order_with_what_somebody_waits_for() -> None
     loop.outbox.post()
     assert [piece.tokens for piece in loop.read[-2:]] == [(5,), ()]
     assert loop.read[-1].end is End.CANCELLED
+
+
+def test_who_is_refused_as_a_second_reader_takes_nothing_from_the_first() -> None:
+    async def readers() -> None:
+        mailbox = Mailbox()
+        ticket = Ticket(0, Prompt((1,), 4), mailbox.put, None)
+        place = asyncio.get_running_loop().create_future()
+        stream = Stream(0, mailbox, ticket, lambda: None, place)
+        first = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="somebody reads this stream already"):
+            await stream.whole()
+        assert not ticket.read_whole
+        mailbox.put(Piece((5,)))
+        assert (await first).tokens == (5,)
+
+    asyncio.run(readers())

@@ -182,7 +182,7 @@ def test_one_who_reads_nothing_is_cut_off_and_holds_nobody_up(
     with hosted(limits=Limits(patience=0.5)) as host:
         flood(host, monkeypatch)
         with host.connect(WATCH):
-            until(lambda: any(seat.sending for seat in list(watchers_of(host).seats)))
+            until(host.waited_for)
             assert host.post("/v1/completions", BODY)[0] == 200
             most = asyncio.run(asyncio.wait_for(read_on(host), 30))
         until(lambda: not host.feed.watched)
@@ -229,10 +229,25 @@ def test_watchers_do_not_keep_a_server_from_ending(monkeypatch: pytest.MonkeyPat
     with hosted(grace=1000) as host:
         flood(host, monkeypatch)
         with host.connect(WATCH):
-            until(lambda: any(seat.sending for seat in list(watchers_of(host).seats)))
+            until(host.waited_for)
             asyncio.run(watch(host))
             host.thread.join(60)
             assert host.peaceful
+
+
+def test_a_watcher_that_has_not_taken_the_last_news_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor when none come after it."""
+    look = {"long": "x" * 200_000}
+    with hosted(grace=1000) as host:
+        monkeypatch.setattr(host.feed, "look", lambda: look)
+        with host.connect(WATCH):
+            until(host.waited_for)
+            start = time.monotonic()
+            host.stop()
+            host.thread.join(60)
+            assert host.peaceful and time.monotonic() - start < 20
 
 
 def test_the_page_asks_for_nothing_but_its_own() -> None:

@@ -333,17 +333,56 @@ def test_a_connection_too_many_is_told_so_in_the_form_of_the_api(
         }
         first.request("GET", "/v1/models")
         assert first.getresponse().status == 200
+        late = http.client.HTTPConnection("127.0.0.1", host.port, timeout=30)
+        late.connect()
+        until(lambda: len(there) == 33)
         for client in others:
             client.close()
-        until(lambda: host.get("/v1/models")[0] == 200)
+        until(lambda: len(there) == 2)
+        late.request("GET", "/v1/models")
+        assert late.getresponse().status == 200
         first.close()
+        late.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [("GET /healthz", 200), ("GET /nowhere", 404), ("POST /v1/completions", 415)],
+)
+def test_a_body_that_was_answered_unread_holds_no_connection(line: str, status: int) -> None:
+    """However slowly the rest of it comes, of which uvicorn waits for each byte without end."""
+    with hosted(limits=Limits(patience=0.3)) as host:
+        head = f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+        with host.connect(head.encode()) as client:
+            assert client.recv(1 << 16).startswith(f"HTTP/1.1 {status} ".encode())
+            start = time.monotonic()
+            with suppress(ConnectionResetError, BrokenPipeError):
+                while time.monotonic() - start < 20:
+                    client.sendall(b"x")
+                    time.sleep(0.05)
+        assert time.monotonic() - start < 20
+
+
+def test_what_is_no_http_behind_an_answer_ends_the_connection_and_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with hosted() as host, host.connect(head) as client:
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        client.sendall(b"zzz\r\n\r\n")
+        with suppress(ConnectionResetError):
+            while client.recv(1 << 16):
+                pass
+        assert host.get("/healthz")[0] == 200
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_what_is_no_http_is_told_so_in_the_form_of_the_api() -> None:
     with hosted() as host, host.connect(b"one two three\r\n\r\n") as client:
         head, _, body = b"".join(iter(lambda: client.recv(1 << 16), b"")).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"application/json" in head
-    assert json.loads(body)["error"]["message"] == "what came is no HTTP request"
+    message = "what came is no HTTP request, or its head is too long"
+    assert json.loads(body)["error"]["message"] == message
 
 
 def test_one_too_many_is_told_when_to_come_again() -> None:
