@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from plait.runtime.bind import bind
@@ -45,11 +46,18 @@ class Bound:
 
     def sizes(self, live: int) -> dict[str, Any]:
         """What a round of so many requests is stepped with: every guard is agreed to."""
+        sizes = {self.decoder.dim: live} if self._sized is None else self._sized.sizes(live)
+        return {**sizes, **self._guards}
+
+    @cached_property
+    def _guards(self) -> dict[str, bool]:
         route = self.schedule.buckets[-1].route
-        guards = [name for name, value in route if value in (True, False)]
-        decoder = self.decoder
-        sizes = decoder.sizes(live) if isinstance(decoder, Sized) else {decoder.dim: live}
-        return {**sizes, **dict.fromkeys(guards, True)}
+        return {name: True for name, value in route if value in (True, False)}
+
+    @cached_property
+    def _sized(self) -> Sized | None:
+        # Asked once: whether somebody has the methods of a protocol is a slow question.
+        return self.decoder if isinstance(self.decoder, Sized) else None
 
     def published(self) -> list[Any]:
         """Tokens, log probabilities and likeliest tokens of the newest round; None where there are none."""

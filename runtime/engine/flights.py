@@ -84,7 +84,7 @@ class Flights:
             return
         self._failed_in_a_row = 0
         committed = []
-        rows = tokens[: len(flight.tickets)].tolist()
+        rows = tokens.tolist()[: len(flight.tickets)]
         for row, (ticket, given) in enumerate(zip(flight.tickets, rows, strict=True)):
             found = given[: given.index(NO_TOKEN)] if NO_TOKEN in given else given
             committed.append(len(found))

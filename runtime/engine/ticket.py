@@ -49,21 +49,23 @@ class Ticket:
         """Adds tokens until it is done; None: it was already."""
         if self.end is not None:
             return None
-        before = len(self.tokens)
+        stops, room = self.prompt.stop_tokens, self.prompt.max_tokens - len(self.tokens)
+        new: list[int] = []
         text = ""
         for token in tokens:
-            if token in self.prompt.stop_tokens:
+            if token in stops:
                 self.end = End.STOP
                 break
-            self.tokens.append(token)
-            text += self._read(token)
-            if self.end is None and len(self.tokens) >= self.prompt.max_tokens:
+            new.append(token)
+            if self._text is not None:
+                text += self._read(self._text, token)
+            if self.end is None and len(new) >= room:
                 self.end = End.LENGTH
             if self.end is not None:
                 break
-        new = tuple(self.tokens[before:])
+        self.tokens += new
         return Piece(
-            new,
+            tuple(new),
             text if self.end is None else text + self._rest(),
             tuple(logprobs)[: len(new)],
             self.end,
@@ -76,17 +78,15 @@ class Ticket:
         self.end, self.error = end, error
         return Piece(text=self._rest(), end=end, error=error)
 
-    def _read(self, token: int) -> str:
-        if self._text is None:
-            return ""
+    def _read(self, text: Text, token: int) -> str:
         try:
-            text = self._text.take(token)
+            found = text.take(token)
         except Exception as error:
             self._unreadable(error)
             return ""
-        if self._text.stopped:
+        if text.stopped:
             self.end = End.STOP
-        return text
+        return found
 
     def _rest(self) -> str:
         if self._text is None:
